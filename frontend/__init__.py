@@ -1,0 +1,1 @@
+"""What a browser loads: pages, styles and ES modules, served as they are. There is no Python in this room."""
