@@ -1,0 +1,153 @@
+"""Markers: their names, their default places, and what a person may send as a frame's trackpoints."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from service.domain.errors import InvalidParameter, LabelTaken
+
+MAX_MARKERS = 50
+MAX_LABEL = 100
+MARKER_MAP = -100
+"""The frame number of the item that maps marker ids to labels and colours."""
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+"""Okabe and Ito's set, which people with any common colour blindness can tell apart."""
+
+DEFAULTS: tuple[tuple[str, float, float], ...] = (
+    ("Apex", 50.0, 50.0),
+    ("Ruler 0mm", 50.0, 100.0),
+    ("Ruler 10mm", 50.0, 150.0),
+)
+"""Where an untouched movie's markers wait: label, x, y in image coordinates (origin upper left)."""
+
+MarkerMap = dict[str, dict[str, Any]]
+"""marker_id -> {label, color, undeletable}."""
+
+
+def checked_label(label: Any, name: str = "label") -> str:
+    """A label for a person: 1 to 100 characters after stripping, no control characters; normalised to NFC."""
+    if not isinstance(label, str):
+        raise InvalidParameter(name, "must be text")
+    clean = unicodedata.normalize("NFC", label).strip()
+    if not 1 <= len(clean) <= MAX_LABEL:
+        raise InvalidParameter(name, f"must have 1 to {MAX_LABEL} characters")
+    if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in clean):
+        raise InvalidParameter(name, "must not hold control characters")
+    return clean
+
+
+def default_points(frame_height: int) -> list[dict[str, Any]]:
+    """The markers shown on an untouched movie, in stored form (origin lower left), under stable ids of their own."""
+    return [
+        {"marker_id": f"default-{i}", "label": label, "x": x, "y": round(frame_height - y, 1), "status": 1, "err": 0.0}
+        for i, (label, x, y) in enumerate(DEFAULTS)
+    ]
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InvalidParameter(name, "must be a number")
+    try:
+        number = float(value)
+    except ValueError:
+        raise InvalidParameter(name, "must be a number") from None
+    if not math.isfinite(number) or abs(number) > 100_000:
+        raise InvalidParameter(name, "must be a number of pixels near the picture")
+    return round(number, 1)
+
+
+def checked_points(
+    sent: Any, known: Mapping[str, Mapping[str, Any]], new_id: Callable[[], str]
+) -> tuple[list[dict[str, Any]], MarkerMap]:
+    """One frame's whole set as a person placed it, and the marker map that goes with it.
+
+    A point names its marker by `marker_id`, or by `label` (then the marker of that label is meant, or a new one is
+    made). Returns points {marker_id, x, y, status 1, err 0, placed "user"} with one decimal, and the map with new
+    markers added. Raises InvalidParameter or LabelTaken; changes nothing it was given.
+    """
+    if not isinstance(sent, Sequence) or isinstance(sent, str | bytes):
+        raise InvalidParameter("trackpoints", "must be a JSON list of points")
+    if len(sent) > MAX_MARKERS:
+        raise InvalidParameter("trackpoints", f"a movie has at most {MAX_MARKERS} markers")
+    labels: MarkerMap = {marker: dict(entry) for marker, entry in known.items()}
+    by_label = {entry["label"]: marker for marker, entry in labels.items()}
+    points: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for index, point in enumerate(sent):
+        where = f"trackpoints[{index}]"
+        if not isinstance(point, Mapping):
+            raise InvalidParameter(where, "must be an object with x, y and label")
+        marker = point.get("marker_id")
+        if not (isinstance(marker, str) and marker in labels):
+            label = checked_label(point.get("label"), f"{where}.label")
+            marker = by_label.get(label)
+            if marker is None:
+                marker = new_id()
+                color = point.get("color")
+                labels[marker] = {"label": label, "color": color if _is_color(color) else _color(labels)}
+                by_label[label] = marker
+        if marker in seen:
+            raise LabelTaken(label=labels[marker]["label"])
+        seen.add(marker)
+        points.append(
+            {
+                "marker_id": marker,
+                "x": _number(point.get("x"), f"{where}.x"),
+                "y": _number(point.get("y"), f"{where}.y"),
+                "status": 1,
+                "err": 0.0,
+                "placed": "user",
+            }
+        )
+    if len(labels) > MAX_MARKERS:
+        labels = {marker: labels[marker] for marker in seen}
+    return points, labels
+
+
+def _is_color(value: Any) -> bool:
+    return (
+        isinstance(value, str)
+        and len(value) == 7
+        and value[0] == "#"
+        and all(c in "0123456789abcdefABCDEF" for c in value[1:])
+    )
+
+
+def _color(labels: Mapping[str, Mapping[str, Any]]) -> str:
+    used = [entry.get("color") for entry in labels.values()]
+    return min(COLORS, key=lambda c: (used.count(c), COLORS.index(c)))
+
+
+def renamed(known: Mapping[str, Mapping[str, Any]], old: str, new: str) -> MarkerMap:
+    """The marker map after a rename. InvalidParameter if the old label is unknown, LabelTaken if the new exists."""
+    old, new = checked_label(old, "old_label"), checked_label(new, "new_label")
+    labels: MarkerMap = {marker: dict(entry) for marker, entry in known.items()}
+    by_label = {entry["label"]: marker for marker, entry in labels.items()}
+    if old not in by_label:
+        raise InvalidParameter("old_label", "no marker of this movie has this name")
+    if new in by_label and new != old:
+        raise LabelTaken(label=new)
+    labels[by_label[old]]["label"] = new
+    return labels
+
+
+def shown_point(point: Mapping[str, Any], labels: Mapping[str, Mapping[str, Any]], frame_number: int) -> dict[str, Any]:
+    """One trackpoint as the contract shows it. A label-only legacy point keeps its own label."""
+    marker = point.get("marker_id")
+    entry = labels.get(marker or "") or {}
+    return {
+        "frame_number": frame_number,
+        "marker_id": marker or point.get("label", ""),
+        "label": entry.get("label") or point.get("label") or "",
+        "x": float(point["x"]),
+        "y": float(point["y"]),
+        "status": int(point.get("status", 1)),
+        "err": float(point.get("err", 0.0)),
+        "color": entry.get("color") or point.get("color") or COLORS[0],
+        "undeletable": bool(entry.get("undeletable") or point.get("undeletable")),
+        "placed": point.get("placed", "trace"),
+    }

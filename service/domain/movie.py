@@ -1,0 +1,201 @@
+"""The movie row as a frozen record, and what a reader may believe of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.failures import WORKER_LOST, sentence
+from service.domain.lease import AnalysisLease, TracingLease
+
+UPLOADING = "uploading"
+PROCESSING = "processing"
+READY = "ready"
+TRACING = "tracing"
+COMPLETED = "tracing completed"
+FAILED = "tracing failed"
+UNUSABLE = "unusable"
+
+EDITABLE = (READY, COMPLETED, FAILED, TRACING)
+"""Stored states in which a movie can be edited or traced, if no live lease says otherwise.
+
+`tracing` is among them: a stale tracing lease must never cost the movie anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A span of frames that a start transaction cleared logically and no worker has cleaned yet.
+
+    `job_id` is the job that hid it; `edit_seq` the row's edit counter then; `keep_placed` whether points that a
+    person placed stay.
+    """
+
+    first: int
+    last: int
+    job_id: str
+    edit_seq: int
+    keep_placed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Movie:
+    """One item of the `movies` table. `row` keeps every attribute as stored, for readers that show them."""
+
+    movie_id: str
+    user_id: str
+    course_id: str
+    status: str
+    published: bool
+    deleted: bool
+    edit_seq: int
+    total_frames: int
+    analysis: AnalysisLease | None
+    tracing: TracingLease | None
+    hidden: Hidden | None
+    row: Mapping[str, Any]
+
+    @property
+    def trim_start(self) -> int:
+        return int(self.row.get("trim_start_frame") or 0)
+
+    @property
+    def trim_end(self) -> int:
+        """The last frame inside the trim, inclusive."""
+        stored = self.row.get("trim_end_frame")
+        return int(stored) if stored is not None else max(0, self.total_frames - 1)
+
+    @property
+    def frame_height(self) -> int:
+        return int(self.row.get("frame_height") or 0)
+
+
+def movie_from_row(row: Mapping[str, Any]) -> Movie:
+    """Read a stored item. Attributes that older versions did not write get their defaults."""
+    return Movie(
+        movie_id=row["movie_id"],
+        user_id=row.get("user_id", ""),
+        course_id=row.get("course_id", ""),
+        status=row.get("status", UPLOADING),
+        published=bool(row.get("published")),
+        deleted=bool(row.get("deleted")),
+        edit_seq=int(row.get("edit_seq") or 0),
+        total_frames=int(row.get("total_frames") or 0),
+        analysis=_analysis(row),
+        tracing=_tracing(row),
+        hidden=_hidden(row),
+        row=row,
+    )
+
+
+def _analysis(row: Mapping[str, Any]) -> AnalysisLease | None:
+    if not row.get("analysis_lease_id"):
+        return None
+    return AnalysisLease(
+        lease_id=row["analysis_lease_id"],
+        user_id=row.get("analysis_started_by_user_id", ""),
+        user_name=row.get("analysis_started_by_user_name", ""),
+        started_at=int(row.get("analysis_started_at") or 0),
+        heartbeat_at=int(row.get("analysis_heartbeat_at") or 0),
+        expires_at=int(row.get("analysis_expires_at") or 0),
+        request_key=row.get("analysis_request_key"),
+    )
+
+
+def _tracing(row: Mapping[str, Any]) -> TracingLease | None:
+    if not row.get("trace_job_id"):
+        return None
+    checkpoint = row.get("tracing_checkpoint_frame")
+    return TracingLease(
+        job_id=row["trace_job_id"],
+        kind=row.get("trace_job_kind", "trace"),
+        state=row.get("tracing_state", "queued"),
+        attempt=int(row.get("tracing_attempt") or 1),
+        claim_id=row.get("tracing_claim_id"),
+        receipt_id=row.get("trace_receipt_id", ""),
+        user_id=row.get("tracing_started_by_user_id", ""),
+        user_name=row.get("tracing_started_by_user_name", ""),
+        started_at=int(row.get("tracing_started_at") or 0),
+        heartbeat_at=int(row.get("tracing_heartbeat_at") or 0),
+        expires_at=int(row.get("tracing_expires_at") or 0),
+        announced_at=int(row.get("tracing_announced_at") or 0),
+        failures=int(row.get("tracing_failures") or 0),
+        due_at=int(row.get("sweep_due_at") or 0),
+        checkpoint_frame=int(checkpoint) if checkpoint is not None else None,
+    )
+
+
+def _hidden(row: Mapping[str, Any]) -> Hidden | None:
+    if row.get("hidden_from") is None:
+        return None
+    return Hidden(
+        first=int(row["hidden_from"]),
+        last=int(row["hidden_to"]),
+        job_id=row.get("hidden_job_id", ""),
+        edit_seq=int(row.get("hidden_edit_seq") or 0),
+        keep_placed=bool(row.get("hidden_keep_placed")),
+    )
+
+
+def hull(earlier: Hidden | None, new: Hidden) -> Hidden:
+    """The span that hides what both hide. Points kept by one but cleared by the other stay cleared."""
+    if earlier is None:
+        return new
+    return Hidden(
+        first=min(earlier.first, new.first),
+        last=max(earlier.last, new.last),
+        job_id=new.job_id,
+        edit_seq=new.edit_seq,
+        keep_placed=new.keep_placed and earlier.keep_placed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a reader is told: derived from the leases, not trusted from the row."""
+
+    status: str
+    failure_code: str | None = None
+    failure_summary: str | None = None
+    resuming: bool = False
+
+
+def condition(movie: Movie, now: int, max_attempts: int) -> Condition:
+    """The truth about a movie at `now`, even if nobody has swept it yet.
+
+    A live job reads as `tracing` (or `processing`); a stale one as failed, code `worker_lost`, with `resuming` telling
+    whether another attempt will follow by itself.
+    """
+    job = movie.tracing
+    if job is None:
+        stored = movie.status
+        if stored == TRACING:  # a legacy row: the old service left the status behind
+            return Condition(FAILED, WORKER_LOST, sentence(WORKER_LOST))
+        if stored == FAILED:
+            return Condition(FAILED, movie.row.get("failure_code"), movie.row.get("tracing_failure_summary"))
+        if stored == UNUSABLE:
+            return Condition(UNUSABLE, movie.row.get("failure_code"), movie.row.get("status_reason"))
+        return Condition(stored)
+    if job.live(now):
+        return Condition(TRACING if job.kind == "trace" else PROCESSING)
+    resuming = job.resumes(max_attempts)
+    if job.kind == "inspect":
+        if resuming:
+            return Condition(PROCESSING, resuming=True)
+        return Condition(UNUSABLE, WORKER_LOST, sentence(WORKER_LOST))
+    return Condition(FAILED, WORKER_LOST, sentence(WORKER_LOST), resuming)
+
+
+def frame_shows(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The trackpoints of one stored frame item that a reader may see.
+
+    Inside a hidden span only the hiding job's own frames, edits made after it began, and (if it keeps them) points
+    that a person placed are shown.
+    """
+    points: list[dict[str, Any]] = item.get("trackpoints") or []
+    span = movie.hidden
+    if span is None or not span.first <= item["frame_number"] <= span.last:
+        return points
+    if item.get("job_id") == span.job_id or int(item.get("edit_seq") or 0) > span.edit_seq:
+        return points
+    return [p for p in points if p.get("placed") == "user"] if span.keep_placed else []

@@ -1,0 +1,298 @@
+"""The one place that calls DynamoDB and sees its errors.
+
+What the rest of the store is told:
+    ConditionFailed       the condition did not hold; nothing was written; the row as it was is attached
+    TransactionRefused    the same for a transaction: which of its writes were refused
+    StoreUnavailable      nothing was written and the database cannot be reached or is throttling
+    OutcomeUnknown        the reply was lost: the write may or may not have been made; re-read by token
+
+The client itself never retries (its retries would turn a lost reply into a false refusal). Reads, throttled writes and
+transactions are repeated here: a transaction with the same token and the same body, which the database recognises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+)
+
+from service.domain.errors import OutcomeUnknown, StoreUnavailable
+from service.store.expressions import Condition, Update
+from service.store.marshal import pack_item, unpack_item
+
+Item = dict[str, Any]
+
+_NOT_APPLIED = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ThrottlingException",
+        "ThrottlingError",
+        "RequestLimitExceeded",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+_RETRIED_REASONS = frozenset(
+    {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"}
+)
+_TRIES = 6
+_FIRST_PAUSE = 0.05
+
+
+class ConditionFailed(Exception):
+    """The condition of a single write did not hold; `item` is the row as it was, or None."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__("condition failed")
+        self.item = item
+
+
+class TransactionRefused(Exception):
+    """A transaction was refused; `refused` maps the position of each refused write to the row as it was."""
+
+    def __init__(self, refused: Mapping[int, Item | None]) -> None:
+        super().__init__(f"transaction refused at {sorted(refused)}")
+        self.refused = refused
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    table: str
+    item: Mapping[str, Any]
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An UpdateItem."""
+
+    table: str
+    key: Mapping[str, Any]
+    update: Update
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    table: str
+    key: Mapping[str, Any]
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition on a row that the transaction does not change."""
+
+    table: str
+    key: Mapping[str, Any]
+    condition: Condition
+
+
+Write = Put | Change | Delete | Check
+
+
+class Database:
+    """Reads and conditional writes over all tables of one prefix."""
+
+    def __init__(self, client: Any, prefix: str) -> None:
+        self.client = client
+        self.prefix = prefix
+
+    async def get(self, table: str, key: Mapping[str, Any], *, consistent: bool = True) -> Item | None:
+        """One item. Decisions read consistently (the default); polls need not."""
+        reply = await self._repeat_read(
+            self.client.get_item, TableName=self.prefix + table, Key=pack_item(key), ConsistentRead=consistent
+        )
+        return unpack_item(reply["Item"]) if reply.get("Item") else None
+
+    async def query(
+        self,
+        table: str,
+        condition: Condition,
+        *,
+        index: str | None = None,
+        where: Condition | None = None,
+        attributes: Sequence[str] = (),
+        limit: int | None = None,
+        backwards: bool = False,
+        consistent: bool = False,
+    ) -> AsyncIterator[Item]:
+        """Items that match a key condition, in key order, page by page. An index cannot be read consistently."""
+        names = {**condition.names, **(where.names if where else {}), **{f"#{a}": a for a in attributes}}
+        values = {**condition.values, **(where.values if where else {})}
+        request: dict[str, Any] = {
+            "TableName": self.prefix + table,
+            "KeyConditionExpression": condition.text,
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ScanIndexForward": not backwards,
+        }
+        if index:
+            request["IndexName"] = index
+        else:
+            request["ConsistentRead"] = consistent
+        if where:
+            request["FilterExpression"] = where.text
+        if attributes:
+            request["ProjectionExpression"] = ", ".join(f"#{a}" for a in attributes)
+        left = limit
+        while left is None or left > 0:
+            if left is not None and not where:
+                request["Limit"] = left
+            page = await self._repeat_read(self.client.query, **request)
+            for raw in page.get("Items", []):
+                yield unpack_item(raw)
+                if left is not None:
+                    left -= 1
+                    if left == 0:
+                        return
+            if not page.get("LastEvaluatedKey"):
+                return
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    async def scan(self, table: str) -> AsyncIterator[Item]:
+        """Every item of a table; for operators only."""
+        request: dict[str, Any] = {"TableName": self.prefix + table}
+        while True:
+            page = await self._repeat_read(self.client.scan, **request)
+            for raw in page.get("Items", []):
+                yield unpack_item(raw)
+            if not page.get("LastEvaluatedKey"):
+                return
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    async def write(self, write: Put | Change | Delete) -> Item | None:
+        """One conditional write. Returns the row after a Change. Raises ConditionFailed, StoreUnavailable, OutcomeUnknown."""
+        request = self._rendered(write)
+        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        if isinstance(write, Change):
+            request["ReturnValues"] = "ALL_NEW"
+            call = self.client.update_item
+        else:
+            call = self.client.put_item if isinstance(write, Put) else self.client.delete_item
+        for attempt in range(_TRIES):
+            try:
+                reply = await call(**request)
+            except ClientError as error:
+                if _code(error) == "ConditionalCheckFailedException":
+                    raise ConditionFailed(_item(error.response.get("Item"))) from None
+                await _pause_or_raise(error, attempt)
+            except (BotoCoreError, HTTPClientError, OSError) as error:
+                await _pause_or_raise(error, attempt)
+            else:
+                return unpack_item(reply["Attributes"]) if reply.get("Attributes") else None
+        raise AssertionError("unreachable")
+
+    async def transact(self, writes: Sequence[Write]) -> None:
+        """All writes or none. Raises TransactionRefused, StoreUnavailable, OutcomeUnknown.
+
+        Conflicts with another transaction and throttling are tried again; a lost reply is asked for again with the same
+        token, so that a transaction which was made is not made twice and not reported as refused.
+        """
+        items = []
+        for write in writes:
+            verb = {Put: "Put", Change: "Update", Delete: "Delete", Check: "ConditionCheck"}[type(write)]
+            items.append({verb: {**self._rendered(write), "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}})
+        request = {"TransactItems": items, "ClientRequestToken": str(uuid.uuid4())}
+        unknown = False
+        for attempt in range(_TRIES):
+            try:
+                await self.client.transact_write_items(**request)
+                return
+            except ClientError as error:
+                reasons = error.response.get("CancellationReasons") or []
+                if _code(error) == "TransactionCanceledException":
+                    refused = {
+                        i: _item(r.get("Item"))
+                        for i, r in enumerate(reasons)
+                        if r.get("Code") == "ConditionalCheckFailed"
+                    }
+                    if refused:
+                        raise TransactionRefused(refused) from None
+                    if not any(r.get("Code") in _RETRIED_REASONS for r in reasons):
+                        raise
+                    await _pause(attempt, StoreUnavailable)
+                    continue
+                unknown = unknown or not _surely_not_applied(error)
+                await _pause(attempt, OutcomeUnknown if unknown else StoreUnavailable, error)
+            except (BotoCoreError, HTTPClientError, OSError) as error:
+                unknown = unknown or not _surely_not_applied(error)
+                await _pause(attempt, OutcomeUnknown if unknown else StoreUnavailable)
+
+    def _rendered(self, write: Write) -> dict[str, Any]:
+        request: dict[str, Any] = {"TableName": self.prefix + write.table}
+        if isinstance(write, Put):
+            request["Item"] = pack_item(write.item)
+        else:
+            request["Key"] = pack_item(write.key)
+        if isinstance(write, Change):
+            return {**request, **write.update.rendered(write.condition)}
+        if write.condition:
+            request["ConditionExpression"] = write.condition.text
+            if write.condition.names:
+                request["ExpressionAttributeNames"] = dict(write.condition.names)
+            if write.condition.values:
+                request["ExpressionAttributeValues"] = dict(write.condition.values)
+        return request
+
+    async def _repeat_read(self, call: Any, **request: Any) -> Any:
+        for attempt in range(_TRIES):
+            try:
+                return await call(**request)
+            except ClientError as error:
+                if _code(error) not in _NOT_APPLIED and not _server_side(error):
+                    raise
+                await _pause(attempt, StoreUnavailable)
+            except (BotoCoreError, HTTPClientError, OSError):
+                await _pause(attempt, StoreUnavailable)
+        raise AssertionError("unreachable")
+
+
+def _item(raw: Mapping[str, Any] | None) -> Item | None:
+    return unpack_item(raw) if raw else None
+
+
+def _code(error: ClientError) -> str:
+    code: str = error.response.get("Error", {}).get("Code", "")
+    return code
+
+
+def _server_side(error: ClientError) -> bool:
+    status: int = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= 500 or _code(error) in ("InternalServerError", "ServiceUnavailable")
+
+
+def _surely_not_applied(error: Exception) -> bool:
+    if isinstance(error, ClientError):
+        return _code(error) in _NOT_APPLIED
+    return isinstance(error, EndpointConnectionError | ConnectTimeoutError | ConnectionRefusedError)
+
+
+async def _pause_or_raise(error: Exception, attempt: int) -> None:
+    """After a failed single write: wait and let it be repeated if it surely was not made, else say what is known."""
+    if _surely_not_applied(error):
+        await _pause(attempt, StoreUnavailable)
+    elif isinstance(error, ClientError) and not _server_side(error):
+        raise error
+    else:
+        raise OutcomeUnknown from None
+
+
+async def _pause(attempt: int, give_up: type[Exception], error: ClientError | None = None) -> None:
+    """Full-jitter back-off; after the last try raise `give_up`. A request that is wrong in itself is raised as it is."""
+    if error is not None and _code(error) not in _NOT_APPLIED and not _server_side(error):
+        raise error
+    if attempt == _TRIES - 1:
+        raise give_up from None
+    await asyncio.sleep(random.uniform(0, _FIRST_PAUSE * 2**attempt))  # noqa: S311  jitter is no secret
