@@ -14,7 +14,7 @@ The text of an exception never holds a path, a URL or a decoder's own message: a
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class MovieError(Exception):
@@ -28,11 +28,11 @@ class MovieError(Exception):
         super().__init__(self.sentence())
 
     def sentence(self) -> str:
-        """The class docstring's first line, with the numbers filled in."""
-        first = (type(self).__doc__ or "").strip().splitlines()[0]
-        return first.format(**self.numbers)
+        """The class docstring's first paragraph, with the numbers filled in."""
+        first = (type(self).__doc__ or "").strip().split("\n\n")[0]
+        return " ".join(first.split()).format(**self.numbers)
 
-    def __reduce__(self):  # keyword-only numbers must survive the way back from a child process
+    def __reduce__(self) -> tuple[Any, ...]:  # keyword-only numbers must survive the way back from a child process
         return (_rebuild, (type(self), self.numbers))
 
 
@@ -53,13 +53,17 @@ class NoPicture(MovieError):
 
 
 class UnsupportedCodec(MovieError):
-    """The picture in this file is coded in a way that cannot be decoded here. Export it as MP4 (H.264) and upload that."""
+    """The picture in this file is coded in a way that cannot be decoded here. Export it as MP4 (H.264) and upload
+    that.
+    """
 
     code = "movie_codec"
 
 
 class TooManyPixels(MovieError):
-    """Each frame of this movie is {width} x {height} pixels, more than the {limit} million allowed. Export a smaller one."""
+    """Each frame of this movie is {width} x {height} pixels, more than the {limit} million allowed. Export a smaller
+    one.
+    """
 
     code = "movie_too_many_pixels"
 
@@ -71,7 +75,9 @@ class TooManyFrames(MovieError):
 
 
 class MovieCutOff(MovieError):
-    """The movie ends after frame {last} of {promised}: it looks cut off. Upload it again, or trim it to the part that can be read."""
+    """The movie ends after frame {last} of {promised}: it looks cut off. Upload it again, or trim it to the part that
+    can be read.
+    """
 
     code = "movie_cut_off"
 

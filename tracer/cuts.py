@@ -1,0 +1,67 @@
+"""Find hard cuts: a promotion card at the end, a second scene. A light that is switched is no cut, a black frame
+neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from tracer.frames import Gray
+
+_THUMB = 64  # longer side of the thumbnails that are compared
+_JUMP = 14.0  # gray levels by which the mean difference must exceed the usual
+_TIMES = 6.0  # times the usual difference between neighbours
+_ALIKE = 0.55  # correlation above which two pictures show the same scene under another light
+_BLANK = 4.0  # standard deviation below which a frame shows nothing
+
+
+class CutFinder:
+    """Fed with every frame's gray picture in order; keeps one thumbnail and a running mean."""
+
+    def __init__(self) -> None:
+        self._last: npt.NDArray[np.float32] | None = None
+        self._usual = 2.0
+
+    def is_cut(self, gray: Gray) -> bool:
+        """Does a new scene begin with this frame? Blank frames are passed over: what follows them is compared with
+        what was before.
+        """
+        thumb = thumbnail(gray)
+        if float(thumb.std()) < _BLANK:
+            return False
+        before, self._last = self._last, thumb
+        if before is None:
+            return False
+        difference = float(np.abs(thumb - before).mean())
+        cut = difference > max(_JUMP, _TIMES * self._usual) and correlation(before, thumb) < _ALIKE
+        if not cut:
+            self._usual += 0.1 * (min(difference, 20.0) - self._usual)
+        return cut
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What `restore` needs to go on in another process."""
+        return {"cut_usual": np.array(self._usual), **({} if self._last is None else {"cut_last": self._last})}
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._usual = float(arrays["cut_usual"])
+        self._last = arrays.get("cut_last")
+
+
+def thumbnail(gray: Gray) -> npt.NDArray[np.float32]:
+    """A picture small enough that a cut costs microseconds: float32, longer side `_THUMB`."""
+    height, width = gray.shape
+    scale = _THUMB / max(height, width)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return cv2.resize(gray, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+
+
+def correlation(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> float:
+    """Pearson's correlation of two pictures of one shape; 1 for the same scene under any gain and offset."""
+    a, b = a - a.mean(), b - b.mean()
+    norm = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / norm if norm > 0 else 0.0

@@ -1,0 +1,92 @@
+"""What a run through all frames tells about a movie: its real length, its clock, its cuts, and warnings in plain
+words.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from tracer.cuts import CutFinder
+from tracer.model import Inspection
+
+if TYPE_CHECKING:
+    from tracer.frames import Frame
+    from tracer.media import Movie
+
+_PLAYABLE = {
+    "mov,mp4,m4a,3gp,3g2,mj2": ("h264", "av1", "vp9"),
+    "matroska,webm": ("vp8", "vp9", "av1"),
+    "ogg": ("theora",),
+}
+_BROWSER_FORMATS = ("yuv420p", "yuvj420p")
+
+
+class Survey:
+    """Collects while frames pass by: one number per frame and the last thumbnail, never a picture."""
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+        self._frames = 0
+        self._cuts = CutFinder()
+        self._cut_frames: list[int] = []
+
+    def add(self, frame: Frame) -> None:
+        self._frames += 1
+        if frame.time is not None:
+            self._times.append(frame.time)
+        if self._cuts.is_cut(frame.gray()):
+            self._cut_frames.append(frame.number)
+
+    def inspection(self, movie: Movie) -> Inspection:
+        """The record for `movie` after its last frame was added."""
+        gaps = [b - a for a, b in zip(self._times, self._times[1:], strict=False)]
+        span = self._times[-1] if self._times else 0.0
+        fps = (len(self._times) - 1) / span if span > 0 else movie.fps
+        variable = _varies(gaps)
+        return Inspection(
+            container=movie.container_name,
+            codec=movie.codec_name,
+            pixel_format=movie.pixel_format,
+            width=movie.width,
+            height=movie.height,
+            frame_width=movie.frame_width,
+            frame_height=movie.frame_height,
+            rotation=movie.rotation,
+            pixel_aspect=movie.view.pixel_aspect,
+            promised_frames=movie.promised_frames,
+            decoded_frames=self._frames,
+            duration=span + (median(gaps) if gaps else 1.0 / movie.fps),
+            fps=fps,
+            variable_frame_rate=variable,
+            browser_playable=_browser_playable(movie),
+            cuts=tuple(self._cut_frames),
+            warnings=tuple(self._warnings(movie, variable)),
+        )
+
+    def _warnings(self, movie: Movie, variable: bool) -> list[str]:
+        said = []
+        if self._frames < movie.promised_frames:
+            said.append(f"Only {self._frames} of {movie.promised_frames} promised frames can be read.")
+        if movie.damaged:
+            said.append("Part of the file is damaged; frames may be missing in the middle.")
+        if variable:
+            said.append("The frame rate varies; times come from the movie's own timestamps.")
+        if not _browser_playable(movie):
+            said.append("Browsers may not play this file; its pictures and the traced movie still work.")
+        if self._cut_frames:
+            first = self._cut_frames[0]
+            said.append(f"The scene changes at frame {first}; trim the movie to end at frame {first - 1}.")
+        return said
+
+
+def _varies(gaps: list[float]) -> bool:
+    """Do gaps between frames differ by more than the rounding of a clock (4 ms, or a tenth of the usual gap)?"""
+    if len(gaps) < 2:
+        return False
+    usual = median(gaps)
+    return max(abs(gap - usual) for gap in gaps) > max(0.004, 0.1 * usual)
+
+
+def _browser_playable(movie: Movie) -> bool:
+    return movie.codec_name in _PLAYABLE.get(movie.container_name, ()) and movie.pixel_format in _BROWSER_FORMATS
