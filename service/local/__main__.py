@@ -1,0 +1,125 @@
+"""The emulator's process: `python -m service.local`, started by `service.local.emulator.Emulator` and by nobody else.
+
+Its standard input is the line of life: the first line is its configuration in JSON, and the end of the stream means
+that the parent is gone, however it went. The process then ends itself, so no emulator outlives its service. The
+listening socket and the lock of the data directory are inherited: the socket stays open while an emulator that died is
+replaced, so callers wait instead of being refused; the lock is held until the last of the two processes is gone.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+from service.local.durable import Durable, JournalDoesNotReplay
+from service.local.expiry import keep_deleting
+from service.local.journal import Journal, JournalDamaged
+from service.local.journal_app import JournalApp
+
+SYNC_SECONDS = 1.0
+"""How much a power cut can take: the journal is brought to the disk this often."""
+ORPHAN_SECONDS = 3.0
+"""How long requests in flight may take to end after the parent has gone."""
+EXIT_GIVE_UP = 75
+EXIT_JOURNAL = 65
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the parent says on the first line of standard input."""
+
+    journal: str
+    socket_fd: int
+    instance: str
+    max_journal_bytes: int
+
+
+class Server(uvicorn.Server):
+    """uvicorn, told by a flag whether it stops in order (SIGTERM) or because the parent has gone."""
+
+    orphaned = False
+
+    def watch_parent(self) -> None:
+        """Wait in a thread for the end of standard input, then stop. If that takes too long, end at once."""
+
+        def wait() -> None:
+            while os.read(sys.stdin.fileno(), 4096):
+                pass
+            self.orphaned = True
+            self.should_exit = True
+            threading.Event().wait(ORPHAN_SECONDS)
+            os._exit(0)
+
+        threading.Thread(target=wait, name="parent-watch", daemon=True).start()
+
+
+async def serve(config: Config) -> None:
+    """Replay the journal, serve until told to stop, start a new journal."""
+    from ministack.app import app  # reads its environment, and the stored objects, at import
+
+    journal = Journal(Path(config.journal))
+    durable = Durable(app, journal, max_bytes=config.max_journal_bytes)
+    served = JournalApp(app, durable, instance=config.instance, give_up=lambda: os._exit(EXIT_GIVE_UP))
+    server = Server(
+        uvicorn.Config(
+            served,
+            lifespan="off",  # the emulator's own lifespan would open more ports and run start scripts
+            log_config=None,
+            access_log=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=5,
+        )
+    )
+    server.watch_parent()
+    # uvicorn takes the signal while it serves, and raises it again for this handler when it has ended.
+    signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
+    await durable.replay()
+    if journal.dropped_bytes:
+        log.warning("journal_torn_line_dropped", bytes=journal.dropped_bytes, path=config.journal)
+    chores = [asyncio.create_task(keep_deleting(durable)), asyncio.create_task(_keep_syncing(journal))]
+    await server.serve(sockets=[socket.socket(fileno=config.socket_fd)])
+    for chore in chores:
+        chore.cancel()
+    await asyncio.gather(*chores, return_exceptions=True)
+    if not server.orphaned:
+        await durable.close()
+
+
+async def _keep_syncing(journal: Journal) -> None:
+    while True:
+        await asyncio.sleep(SYNC_SECONDS)
+        await asyncio.to_thread(journal.sync)
+
+
+def main() -> int:
+    """Run the process. Exit codes: 0 stopped, 65 the journal cannot be used, 75 memory and journal may differ."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    config = Config(**json.loads(sys.stdin.buffer.readline()))
+    try:
+        asyncio.run(serve(config))
+    except (JournalDamaged, JournalDoesNotReplay) as error:
+        log.critical("journal_unusable", reason=str(error))
+        return EXIT_JOURNAL
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

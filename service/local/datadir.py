@@ -1,0 +1,123 @@
+"""The data directory of the embedded default: who runs on it, and the lock that keeps it to one.
+
+`DIR/lock` is flocked by the running service and by its emulator; the kernel drops it with the last of them, however
+they end. `DIR/endpoint.json` names the running emulator, so that a second command can join it.
+"""
+
+import fcntl
+import http.client
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HEALTH = "/_tiptrace/health"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A running emulator. `started` is in epoch seconds, `instance` a random id of this run."""
+
+    endpoint: str
+    pid: int
+    """The emulator's process."""
+    owner_pid: int
+    """The process that started it and keeps it running."""
+    instance: str
+    started: float
+
+    @property
+    def port(self) -> int:
+        """The TCP port on 127.0.0.1."""
+        return int(self.endpoint.rpartition(":")[2])
+
+
+class DataDirInUse(Exception):
+    """Another service runs on this data directory."""
+
+    def __init__(self, data_dir: Path, running: Endpoint | None) -> None:
+        self.data_dir, self.running = data_dir, running
+        by = f" by process {running.owner_pid}, whose emulator answers at {running.endpoint}" if running else ""
+        super().__init__(
+            f"The data directory {data_dir} is in use{by}. Stop that service first, or choose another directory."
+        )
+
+
+class DataDirLock:
+    """The exclusive lock on a data directory. The descriptor may be inherited: the lock lives as long as any copy."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.fd = -1
+
+    def acquire(self, *, patience: float = 5.0) -> None:
+        """Take the lock. Raises `DataDirInUse` if a living service holds it.
+
+        A service that was killed leaves an emulator that is about to end: that one is waited for, `patience` seconds.
+        """
+        self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                running = read_endpoint(self.data_dir)
+                if time.monotonic() < deadline and not (running and _alive(running.owner_pid)):
+                    time.sleep(0.05)  # the kernel tells nobody when a lock becomes free without queueing for it
+                    continue
+                os.close(fd)
+                raise DataDirInUse(self.data_dir, running) from None
+            self.fd = fd
+            return
+
+    def release(self) -> None:
+        """Give up our copy of the lock."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def write_endpoint(data_dir: Path, endpoint: Endpoint) -> None:
+    """Put `DIR/endpoint.json` in its place, whole or not at all."""
+    new = data_dir / "endpoint.json.new"
+    new.write_text(json.dumps(asdict(endpoint)) + "\n", encoding="utf-8")
+    new.replace(data_dir / "endpoint.json")
+
+
+def read_endpoint(data_dir: Path) -> Endpoint | None:
+    """What `DIR/endpoint.json` says, which may be of a service that is gone. None if there is none."""
+    try:
+        return Endpoint(**json.loads((data_dir / "endpoint.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def find_running(data_dir: Path, *, timeout: float = 5.0) -> Endpoint | None:
+    """The emulator that runs on this directory, or None. It is asked, and must know the file's instance id.
+
+    Blocks for at most `timeout` seconds; an emulator that is just being replaced answers within that.
+    """
+    endpoint = read_endpoint(data_dir)
+    if endpoint is None:
+        return None
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=timeout)
+    try:
+        connection.request("GET", HEALTH)
+        answer = json.loads(connection.getresponse().read())
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    return endpoint if isinstance(answer, dict) and answer.get("instance") == endpoint.instance else None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,327 @@
+"""An ASGI layer that makes the emulator's tables durable.
+
+The emulator keeps DynamoDB in memory. This layer stands before it and
+    * serialises the requests that change something (one lock; reads pass beside it),
+    * appends each one that succeeded to the journal before its reply goes out,
+    * repeats the journal at start, through the same application, before the port answers,
+    * replaces a journal that grew past its limit by the requests that rebuild what stands now.
+
+Repeating gives the same tables, since nothing else changes them: requests enter in the order in which they took effect,
+refused ones are not in the journal, and the two things in the emulator that depend on the clock are taken out of its
+hands: time to live (`service.local.expiry` deletes through this layer, so a deletion stands in the journal at its
+place) and the memory of transaction tokens (kept here, in the journal, for ten minutes). A record that does not succeed
+when it is repeated is a fault, and stops the start with words.
+
+The journal is the only truth: the emulator's own state files are switched off, since two sources could disagree. What
+this layer cannot keep (backups, imports, PartiQL, ...) it refuses instead of forgetting it later.
+
+Queues and buckets: the requests that shape them (create, attributes; CORS, lifecycle, ...) are kept in the same
+journal. Messages are not: the database knows every job, and the sweeper announces it again. Objects are files.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import structlog
+
+from service.local import exchange
+from service.local.exchange import App, Reply
+from service.local.journal import Journal, JournalUnwritable, Record, encode, frame
+from service.local.retained import DYNAMODB, ITEM_WRITES, TABLE_CHANGES, TTL_CHANGE, Retained, transaction_digest
+
+log = structlog.get_logger(__name__)
+
+FORMAT = 1
+READS = frozenset(
+    {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "ListTables"}
+    | {"DescribeContinuousBackups", "ListTagsOfResource", "DescribeLimits", "DescribeEndpoints"}
+)
+PAGE_ITEMS = 2000
+BATCH_ITEMS = 25
+BATCH_BYTES = 1_000_000
+
+
+class JournalDoesNotReplay(Exception):
+    """A journal record was refused when it was repeated: the journal was made by another version, or is not whole."""
+
+
+class SnapshotRefused(Exception):
+    """The tables could not be read whole for a new journal. The old one stays in use."""
+
+
+class StateUncertain(Exception):
+    """What is in memory is no longer what the journal says. The process must end; its successor reads the journal."""
+
+
+class Durable:
+    """The emulator's application with a journal under it. `replay` once, then serve, then `close`."""
+
+    def __init__(self, app: App, journal: Journal, *, max_bytes: int, clock: Callable[[], float] = time.time) -> None:
+        self.journal = journal
+        self.retained = Retained()
+        self.replayed = 0
+        """Records repeated at start."""
+        self.snapshots = 0
+        """How often the journal was started anew since the start of the process."""
+        self._app = app
+        self._max_bytes = max_bytes
+        self._limit = max_bytes
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._grown = False
+        self._compaction: asyncio.Task[None] | None = None
+
+    # --- start and stop ---
+
+    async def replay(self) -> None:
+        """Rebuild everything from the journal. Raises JournalDamaged or `JournalDoesNotReplay`."""
+        rebuilt = 0
+        for number, record in enumerate(self.journal.records(), start=1):
+            if record.get("journal", FORMAT) != FORMAT:
+                raise JournalDoesNotReplay(f"The journal {self.journal.path} has an unknown format: {record}.")
+            target = record.get("target", "")
+            if target.startswith(DYNAMODB) and target != DYNAMODB + TTL_CHANGE:
+                reply = await self.forward(target, json.dumps(record["body"]).encode("utf-8"))
+                if reply.status != 200:
+                    raise JournalDoesNotReplay(
+                        f"Record {number} ({target}) of {self.journal.path} was refused: {reply.body[:300]!r}"
+                    )
+            self.retained.fold(record)
+            self.replayed = number
+            rebuilt = record.get("records", rebuilt)
+        for request in self.retained.outside_dynamodb():
+            await self._repeat_setting(request)
+        self._grown = self.replayed > rebuilt
+        if not self.replayed:
+            self.journal.append(encode(self._head(1)))
+        elif self.journal.size > self._max_bytes:
+            await self.snapshot()
+
+    async def close(self) -> None:
+        """Start a new journal if this one has grown, and bring it to the disk. No writes may follow."""
+        if self._compaction:
+            await self._compaction
+        if self._grown:
+            await self.snapshot()
+        self.journal.close()
+
+    # --- requests ---
+
+    async def forward(self, target: str, body: bytes, host: bytes = b"127.0.0.1") -> Reply:
+        """Put a JSON request to the application itself. All callers are one account in one region.
+
+        `host` is the caller's Host header: the emulator names queues after it.
+        """
+        scope = exchange.http_scope("POST", "/", b"", _json_headers(target, host))
+        return await exchange.call(self._app, scope, body)
+
+    async def dynamodb(self, op: str, body: bytes) -> Reply:
+        """Answer one DynamoDB request. Raises `StateUncertain` (see `write`)."""
+        if op in READS:
+            return await self.forward(DYNAMODB + op, body)
+        if op in ITEM_WRITES or op in TABLE_CHANGES:
+            return await self.write(op, body)
+        if op == TTL_CHANGE:
+            return await self._change_time_to_live(body)
+        if op == "DescribeTimeToLive":
+            return await self._describe_time_to_live(body)
+        return _error("UnknownOperationException", f"The embedded database does not keep what {op} makes.")
+
+    async def write(self, op: str, body: bytes) -> Reply:
+        """Carry out one changing request and journal it if it succeeded.
+
+        Raises `StateUncertain` if it took effect in memory and is not in the journal, or may be half done.
+        """
+        async with self._lock:
+            extra: Record = {}
+            if op == "TransactWriteItems":
+                found = self._known_transaction(body)
+                if isinstance(found, Reply):
+                    return found
+                body, extra = found
+            reply = await self.forward(DYNAMODB + op, body)
+            if reply.status >= 500:
+                raise StateUncertain(f"{op} was answered with {reply.status}: it may be half done.")
+            if reply.status == 200:
+                self._keep(DYNAMODB + op, body, extra)
+            return reply
+
+    async def setting(self, record: Record, host: bytes) -> Reply:
+        """Carry out a request that shapes a queue or a bucket, and keep it if it succeeded."""
+        async with self._lock:
+            reply = await self._repeat_setting(record, host)
+            if reply.status < 300:
+                self._keep_record({"at": self._clock(), **record})
+            return reply
+
+    # --- the journal ---
+
+    async def snapshot(self) -> None:
+        """Replace the journal by requests that rebuild what stands now. Writes wait meanwhile, reads do not.
+
+        If that fails, the log says so, the old one stays in use, and it is tried again after it has doubled.
+        """
+        async with self._lock:
+            try:
+                lines = [encode(record) async for record in self._rebuilding()]
+                lines.insert(0, encode(self._head(1 + len(lines))))
+                await asyncio.to_thread(self.journal.replace, lines)
+                self.snapshots += 1
+                self._grown = False
+                log.info("journal_restarted", bytes=self.journal.size, records=len(lines))
+            except (OSError, SnapshotRefused) as error:
+                log.error("journal_restart_failed", bytes=self.journal.size, error=str(error))
+            finally:
+                self._limit = max(self._max_bytes, 2 * self.journal.size)
+
+    async def _rebuilding(self) -> AsyncIterator[Record]:
+        for request in self.retained.requests():
+            yield request
+        for token in self.retained.tokens(self._clock()):
+            yield token
+        tables = await self._table_names()
+        if tables != self.retained.tables():
+            raise SnapshotRefused(
+                f"Tables {sorted(tables)} stand, {sorted(self.retained.tables())} are in the journal."
+            )
+        for table in sorted(tables):
+            async for batch in self._batches(table):
+                yield {"at": self._clock(), "target": DYNAMODB + "BatchWriteItem", "body": batch}
+
+    async def _batches(self, table: str) -> AsyncIterator[dict[str, Any]]:
+        puts: list[dict[str, Any]] = []
+        size = 0
+        async for item in self.scan(table):
+            length = len(json.dumps(item))
+            if puts and (len(puts) == BATCH_ITEMS or size + length > BATCH_BYTES):
+                yield {"RequestItems": {table: puts}}
+                puts, size = [], 0
+            puts.append({"PutRequest": {"Item": item}})
+            size += length
+        if puts:
+            yield {"RequestItems": {table: puts}}
+
+    async def scan(self, table: str, **request: Any) -> AsyncIterator[dict[str, Any]]:
+        """All items of a table, page by page, in DynamoDB's JSON. `request` adds fields to the Scan."""
+        start: dict[str, Any] = {}
+        while True:
+            page = await self._read("Scan", {"TableName": table, "Limit": PAGE_ITEMS, **request, **start})
+            for item in page["Items"]:
+                yield item
+            if "LastEvaluatedKey" not in page:
+                return
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    async def _table_names(self) -> set[str]:
+        names: set[str] = set()
+        start: dict[str, Any] = {}
+        while True:
+            page = await self._read("ListTables", start)
+            names.update(page["TableNames"])
+            if "LastEvaluatedTableName" not in page:
+                return names
+            start = {"ExclusiveStartTableName": page["LastEvaluatedTableName"]}
+
+    async def _read(self, op: str, body: dict[str, Any]) -> dict[str, Any]:
+        reply = await self.forward(DYNAMODB + op, json.dumps(body).encode("utf-8"))
+        if reply.status != 200:
+            raise SnapshotRefused(f"{op} was answered with {reply.status} while a snapshot was made.")
+        return dict(json.loads(reply.body))
+
+    def _head(self, records: int) -> Record:
+        """The first record: the format, and how many records (this one too) a new journal began with."""
+        return {"journal": FORMAT, "records": records, "at": self._clock()}
+
+    def _keep(self, target: str, body: bytes, extra: Record) -> None:
+        """Journal an item write as its text stands; only rare requests are parsed for `Retained`."""
+        op = target.removeprefix(DYNAMODB)
+        if op in ITEM_WRITES and not extra and b"\n" not in body:
+            self._append(frame(b'{"at":%.3f,"target":"%s","body":%s}' % (self._clock(), target.encode(), body)))
+        else:
+            self._keep_record({"at": self._clock(), "target": target, "body": json.loads(body), **extra})
+
+    def _keep_record(self, record: Record) -> None:
+        self._append(encode(record))
+        self.retained.fold(record)
+
+    def _append(self, line: bytes) -> None:
+        try:
+            self.journal.append(line)
+        except JournalUnwritable as error:
+            raise StateUncertain(str(error)) from error
+        self._grown = True
+        if self.journal.size > self._limit and (self._compaction is None or self._compaction.done()):
+            self._compaction = asyncio.create_task(self.snapshot(), name="journal-snapshot")
+
+    # --- what the emulator would decide by its own clock ---
+
+    def _known_transaction(self, body: bytes) -> Reply | tuple[bytes, Record]:
+        """The reply to a repeated token, or the body without its token and what the journal keeps of the token."""
+        try:
+            request = json.loads(body)
+            token = request.pop("ClientRequestToken", None)
+        except (ValueError, AttributeError, TypeError):
+            return body, {}  # not a transaction: the application refuses it in its own words
+        if not isinstance(token, str):
+            return body, {}
+        digest = transaction_digest(request)
+        earlier = self.retained.token_digest(token, self._clock())
+        if earlier == digest:
+            return _json_reply(200, {})
+        if earlier:
+            return _error(
+                "IdempotentParameterMismatchException",
+                "The ClientRequestToken was used in the last ten minutes for another transaction.",
+            )
+        return json.dumps(request, separators=(",", ":")).encode("utf-8"), {"token": token, "digest": digest}
+
+    async def _change_time_to_live(self, body: bytes) -> Reply:
+        async with self._lock:
+            described = await self.forward(DYNAMODB + "DescribeTable", body)
+            if described.status != 200:
+                return described
+            request = json.loads(body)
+            wish = request.get("TimeToLiveSpecification") or {}
+            if not isinstance(wish.get("AttributeName"), str) or not wish["AttributeName"]:
+                return _error("ValidationException", "TimeToLiveSpecification needs an AttributeName.")
+            self._keep_record({"at": self._clock(), "target": DYNAMODB + TTL_CHANGE, "body": request})
+            return _json_reply(200, {"TimeToLiveSpecification": wish})
+
+    async def _describe_time_to_live(self, body: bytes) -> Reply:
+        described = await self.forward(DYNAMODB + "DescribeTable", body)
+        if described.status != 200:
+            return described
+        attribute = self.retained.time_to_live().get(json.loads(body)["TableName"])
+        found = {"TimeToLiveStatus": "ENABLED", "AttributeName": attribute} if attribute else None
+        return _json_reply(200, {"TimeToLiveDescription": found or {"TimeToLiveStatus": "DISABLED"}})
+
+    async def _repeat_setting(self, record: Record, host: bytes = b"127.0.0.1") -> Reply:
+        if "target" in record:
+            return await self.forward(record["target"], json.dumps(record["body"]).encode("utf-8"), host)
+        headers = [(b"host", host)]
+        headers += [(name.encode("latin-1"), value.encode("latin-1")) for name, value in record["headers"]]
+        scope = exchange.http_scope(record["method"], record["path"], record["query"].encode("latin-1"), headers)
+        return await exchange.call(self._app, scope, record["text"].encode("utf-8"))
+
+
+def _json_headers(target: str, host: bytes) -> exchange.Headers:
+    service = b"sqs" if target.startswith("AmazonSQS") else b"dynamodb"
+    return [
+        (b"host", host),
+        (b"x-amz-target", target.encode("latin-1")),
+        (b"content-type", b"application/x-amz-json-1.0"),
+        (b"authorization", b"AWS4-HMAC-SHA256 Credential=local/20200101/us-east-1/" + service + b"/aws4_request"),
+    ]
+
+
+def _json_reply(status: int, body: dict[str, Any]) -> Reply:
+    text = json.dumps(body).encode("utf-8")
+    headers = [(b"content-type", b"application/x-amz-json-1.0"), (b"content-length", str(len(text)).encode())]
+    return Reply(status, headers, text)
+
+
+def _error(code: str, message: str) -> Reply:
+    return _json_reply(400, {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message})

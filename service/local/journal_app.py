@@ -1,0 +1,106 @@
+"""The ASGI application that the emulator's process serves: routes to the durable layer or straight to the emulator."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from service.local import exchange, gate
+from service.local.datadir import HEALTH
+from service.local.durable import Durable, StateUncertain
+from service.local.exchange import App, Receive, Reply, Scope, Send, header
+from service.local.journal import Record
+from service.local.retained import DYNAMODB, QUEUE_CHANGES, SQS
+
+BUCKET_PARTS = frozenset(
+    {"", "cors", "lifecycle", "versioning", "policy", "encryption", "tagging", "publicAccessBlock"}
+)
+KEPT_HEADERS = frozenset({b"content-type", b"x-amz-acl", b"x-amz-bucket-object-lock-enabled"})
+
+log = structlog.get_logger(__name__)
+
+
+class JournalApp:
+    """Serves DynamoDB through `Durable`; keeps what shapes queues and buckets; passes the rest on, body read whole.
+
+    `instance` is the random id by which a caller knows that this is the process it looks for. `give_up` is called when
+    memory and journal may differ; it must end the process at once.
+    """
+
+    def __init__(self, app: App, durable: Durable, *, instance: str, give_up: Callable[[], None]) -> None:
+        self._app = app
+        self._durable = durable
+        self._instance = instance
+        self._give_up = give_up
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == HEALTH:
+            await self._health().send(send)
+            return
+        refused = gate.refusal(scope)
+        body = await exchange.read_body(receive)
+        if refused or body is None:
+            await (refused or Reply(400, [], b"")).send(send)
+            return
+        try:
+            reply = await self._answer(scope, body)
+        except StateUncertain as error:
+            log.critical("emulator_gives_up", reason=str(error))
+            self._give_up()
+            raise
+        await reply.send(send)
+
+    async def _answer(self, scope: Scope, body: bytes) -> Reply:
+        target = header(scope["headers"], b"x-amz-target").decode("latin-1")
+        if target.startswith(DYNAMODB):
+            return await self._durable.dynamodb(target.removeprefix(DYNAMODB), body)
+        setting = _queue_setting(target, body) or _bucket_setting(scope, target, body)
+        if setting:
+            return await self._durable.setting(setting, header(scope["headers"], b"host"))
+        return await exchange.call(self._app, scope, body)
+
+    def _health(self) -> Reply:
+        journal = self._durable.journal
+        text = json.dumps(
+            {
+                "instance": self._instance,
+                "pid": os.getpid(),
+                "journal": {
+                    "bytes": journal.size,
+                    "dropped_bytes": journal.dropped_bytes,
+                    "replayed": self._durable.replayed,
+                    "snapshots": self._durable.snapshots,
+                },
+            }
+        ).encode("utf-8")
+        return Reply(200, [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())], text)
+
+
+def _queue_setting(target: str, body: bytes) -> Record | None:
+    """The record of a request that shapes a queue (JSON protocol), else None."""
+    if target.removeprefix(SQS) not in QUEUE_CHANGES or not target.startswith(SQS):
+        return None
+    try:
+        request: Any = json.loads(body)
+    except ValueError:
+        return None
+    return {"target": target, "body": request} if isinstance(request, dict) else None
+
+
+def _bucket_setting(scope: Scope, target: str, body: bytes) -> Record | None:
+    """The record of a request that shapes a bucket (path style), else None."""
+    path, query = scope["path"].rstrip("/"), scope["query_string"].decode("latin-1").rstrip("=")
+    if target or scope["method"] not in ("PUT", "DELETE") or path.count("/") != 1 or query not in BUCKET_PARTS:
+        return None
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    headers = [
+        [name.decode("latin-1"), value.decode("latin-1")] for name, value in scope["headers"] if name in KEPT_HEADERS
+    ]
+    return {"method": scope["method"], "path": path, "query": query, "headers": headers, "text": text}
