@@ -37,7 +37,7 @@ class Strategy(Protocol):
         """`gray` is the current picture; the points (n, 2) that `which` (n,) marks lie there by a person's word."""
 
     def advance(self, gray: Gray) -> Seen:
-        """The next picture. A point that is not seen keeps a position inside the picture and may be seen again later."""
+        """The next picture. A point that is not seen keeps a place inside the picture and may be seen again."""
 
     def arrays(self) -> Arrays:
         """Everything that `restore` needs to go on in another process as if nothing had happened."""

@@ -1,0 +1,302 @@
+"""The tracer alone, without any service: `tiptrace trace` and `tiptrace demo-movie`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import cv2
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from service.usecases.export_trackpoints import csv_lines, json_document, xlsx_file
+from tracer import synthetic
+from tracer.errors import MovieCutOff, MovieError
+from tracer.follow import Follower
+from tracer.geometry import LONG_SIDE, flip_y, to_source
+from tracer.inspection import Survey
+from tracer.media import Movie, open_movie
+from tracer.model import FrameResult, Inspection, Limits, Marker, Status, TraceRequest
+from tracer.render import LabelledMovie
+
+COLORS = ("#e41a1c", "#377eb8", "#4daf4a", "#984ea3", "#ff7f00", "#a65628", "#f781bf", "#17becf")
+_OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+@click.command("trace")
+@click.argument("movie", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--marker", "markers", multiple=True, required=True, metavar="LABEL=X,Y", help="Place on the source frame."
+)
+@click.option("--start", type=click.IntRange(min=0), default=0, show_default=True, help="The source frame.")
+@click.option("--end", type=click.IntRange(min=0), help="The last frame to trace. Default: the last that can be read.")
+@click.option(
+    "--rotation", type=click.Choice(["0", "90", "180", "270"]), default="0", help="Clockwise, on top of the file's."
+)
+@click.option(
+    "--fpm", type=click.FloatRange(0, 6000, min_open=True), help="Pictures taken per minute: rates per minute."
+)
+@click.option("--csv", "csv_path", type=_OUTPUT)
+@click.option("--xlsx", "xlsx_path", type=_OUTPUT)
+@click.option("--json", "json_path", type=_OUTPUT)
+@click.option("--mp4", "mp4_path", type=_OUTPUT)
+def trace(
+    movie: Path,
+    markers: tuple[str, ...],
+    start: int,
+    end: int | None,
+    rotation: str,
+    fpm: float | None,
+    csv_path: Path | None,
+    xlsx_path: Path | None,
+    json_path: Path | None,
+    mp4_path: Path | None,
+) -> None:
+    """Follow markers through MOVIE and write where they went.
+
+    A marker is LABEL=X,Y in pixels of the upright source frame, from its upper left corner.
+    """
+    placed = [_parsed(text) for text in markers]
+    if len({label for label, _, _ in placed}) < len(placed):
+        raise click.BadParameter("two markers have the same label", param_hint="--marker")
+    if end is not None and end < start:
+        raise click.BadParameter("the last frame lies before the first", param_hint="--end")
+    if fpm is not None and not math.isfinite(fpm):
+        raise click.BadParameter("a number, please", param_hint="--fpm")
+    cv2.setNumThreads(1)
+    with _plain_faults():
+        run = _Run(movie, placed, start, end, int(rotation))
+        run.follow(mp4_path)
+        told = {**run.told, "fpm": fpm}
+        document = json_document(told, run.rows)
+        if csv_path:
+            with csv_path.open("w", encoding="utf-8", newline="") as out:
+                out.writelines(csv_lines(told, run.rows))
+        if xlsx_path:
+            with xlsx_path.open("wb") as out_bytes:
+                xlsx_file(told, run.rows, out_bytes)
+        if json_path:
+            json_path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    _summary(run, document["results"])
+
+
+@click.command("demo-movie")
+@click.argument("out", type=_OUTPUT)
+@click.option("--scene", "name", type=click.Choice(synthetic.SCENES), default="circumnutation", show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--frames", type=click.IntRange(1, 10_000), default=120, show_default=True)
+@click.option("--size", default="640x480", show_default=True, metavar="WxH")
+@click.option("--truth", type=_OUTPUT, help="Where every marker truly is, as CSV.")
+def demo_movie(out: Path, name: str, seed: int, frames: int, size: str, truth: Path | None) -> None:
+    """Film a procedural plant to OUT (MP4), with exactly known truth."""
+    width, height = _size(size)
+    try:
+        scene = synthetic.scene(name, seed, frames, width, height)
+    except ValueError as fault:
+        raise click.BadParameter(str(fault), param_hint="--size") from fault
+    with _plain_faults():
+        synthetic.write(scene, out)
+        if truth:
+            write_truth(scene, truth)
+    click.echo(f"{out}: {frames} frames of {name}, {width}x{height}")
+    click.echo(
+        f"true amplitude {scene.amplitude:.2f} px, distance {scene.distance:.2f} px, {scene.mm_per_px:.5f} mm/px"
+    )
+    click.echo(
+        "markers on frame 0: " + " ".join(f"--marker '{m.label}={m.x:.2f},{m.y:.2f}'" for m in source_markers(scene))
+    )
+
+
+def write_truth(scene: synthetic.Scene, path: Path) -> None:
+    """One row per frame and marker, analysis pixels, origin upper left."""
+    with path.open("w", encoding="utf-8", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(["frame_number", "label", "x", "y", "visible"])
+        for row in scene.truth:
+            rows.writerow([row.frame_number, row.label, f"{row.x:.4f}", f"{row.y:.4f}", int(row.visible)])
+
+
+def source_markers(scene: synthetic.Scene) -> list[Marker]:
+    """The scene's markers in pixels of its own frames, as `tiptrace trace` wants them."""
+    scale = LONG_SIDE / max(scene.width, scene.height)
+    return [Marker(m.marker_id, m.label, to_source(m.x, scale), to_source(m.y, scale)) for m in scene.markers]
+
+
+class _Run:
+    """One trace of one file; afterwards `rows` are stored trackpoints and `told` is what the exports know of the
+    movie.
+    """
+
+    def __init__(
+        self, path: Path, placed: list[tuple[str, float, float]], start: int, end: int | None, rotation: int
+    ) -> None:
+        self.path, self.placed, self.start, self.end, self.rotation = path, placed, start, end, rotation
+        self.rows: list[dict[str, Any]] = []
+        self.told: dict[str, Any] = {}
+        self.warnings: tuple[str, ...] = ()
+
+    def follow(self, mp4_path: Path | None) -> None:
+        limits = Limits(threads=min(2, os.cpu_count() or 1))
+        with ExitStack() as stack:
+            movie = stack.enter_context(open_movie(self.path, rotation=self.rotation, limits=limits))
+            markers = self._markers(movie)
+            follower = Follower(TraceRequest(markers, self.start, self.end, self.rotation))
+            writer = stack.enter_context(self._writer(mp4_path, movie)) if mp4_path else None
+            step = stack.enter_context(_progress(self._expected(movie)))
+            survey, last, whole = Survey(), -1, True
+            for frame in movie.frames():
+                if self.end is not None and frame.number > self.end:
+                    whole = False
+                    break
+                last = frame.number
+                survey.add(frame)
+                result = follower.step(frame)
+                if result is not None:
+                    self._keep(result, markers, movie.frame_height)
+                    if writer:
+                        writer.add(frame.bgr(), result.points, result.status)
+                step()
+            self._check_length(last, movie)
+            self._tell(movie, survey.inspection(movie) if whole else None, last)
+
+    def _markers(self, movie: Movie) -> tuple[Marker, ...]:
+        """Source pixels to analysis pixels; the upright source may have oblong pixels, so each axis has its own
+        scale.
+        """
+        across, down = movie.frame_width / movie.width, movie.frame_height / movie.height
+        markers = []
+        for n, (label, x, y) in enumerate(self.placed):
+            if not (0 <= x < movie.width and 0 <= y < movie.height):
+                hint = f"{label} lies outside the picture, which is {movie.width} x {movie.height} pixels"
+                raise click.BadParameter(hint, param_hint="--marker")
+            markers.append(Marker(f"m{n}", label, (x + 0.5) * across - 0.5, (y + 0.5) * down - 0.5))
+        return tuple(markers)
+
+    def _writer(self, path: Path, movie: Movie) -> LabelledMovie:
+        labels = [label for label, _, _ in self.placed]
+        colors = [COLORS[n % len(COLORS)] for n in range(len(labels))]
+        size = (movie.frame_width, movie.frame_height)
+        return LabelledMovie(path, *size, fps=movie.fps, labels=labels, colors=colors, tags={"title": self.path.stem})
+
+    def _expected(self, movie: Movie) -> int | None:
+        if self.end is not None:
+            return self.end + 1
+        return movie.promised_frames or None
+
+    def _keep(self, result: FrameResult, markers: tuple[Marker, ...], frame_height: int) -> None:
+        for n, marker in enumerate(markers):
+            x, y = result.points[n]
+            self.rows.append(
+                {
+                    "frame_number": result.frame_number,
+                    "label": marker.label,
+                    "marker_id": marker.marker_id,
+                    "x": round(float(x), 3),
+                    "y": round(float(flip_y(y, frame_height)), 3),
+                    "status": int(result.status[n]),
+                    "err": round(float(result.err[n]), 3),
+                    "color": COLORS[n % len(COLORS)],
+                }
+            )
+
+    def _check_length(self, last: int, movie: Movie) -> None:
+        """What was asked for by number must be there; without --end, everything that can be read is."""
+        wanted = self.start if self.end is None else self.end
+        if last < wanted:
+            raise MovieCutOff(last=last, promised=max(movie.promised_frames, last + 1))
+
+    def _tell(self, movie: Movie, inspection: Inspection | None, last: int) -> None:
+        self.warnings = inspection.warnings if inspection else ()
+        self.told = {
+            "title": self.path.stem,
+            "width": movie.width,
+            "height": movie.height,
+            "frame_width": movie.frame_width,
+            "frame_height": movie.frame_height,
+            "total_frames": inspection.decoded_frames if inspection else movie.promised_frames,
+            "fps": inspection.fps if inspection else movie.fps,
+            "trim_start_frame": self.start,
+            "trim_end_frame": last,
+            "inspection": asdict(inspection) if inspection else None,
+        }
+
+
+@contextmanager
+def _plain_faults() -> Iterator[None]:
+    """What may go wrong becomes one line on stderr and exit code 1."""
+    try:
+        yield
+    except MovieError as fault:
+        raise click.ClickException(fault.sentence()) from fault
+    except OSError as fault:
+        name = Path(str(fault.filename)).name if fault.filename else "the output"
+        raise click.ClickException(
+            f"{name} cannot be written: {fault.strerror or 'input or output failed'}."
+        ) from fault
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[Callable[[], None]]:
+    columns = (TextColumn("tracing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("tracing", total=total)
+        yield lambda: progress.update(task, advance=1)
+
+
+def _summary(run: _Run, results: dict[str, Any]) -> None:
+    console = Console()
+    table = Table(title=f"{run.path.name}: frames {run.start} to {run.told['trim_end_frame']}")
+    for name in ("marker", "seen", "lost", "last x", "last y"):
+        table.add_column(name, justify="left" if name == "marker" else "right")
+    for label, _, _ in run.placed:
+        rows = [row for row in run.rows if row["label"] == label]
+        seen = sum(row["status"] == Status.SEEN for row in rows)
+        table.add_row(label, str(seen), str(len(rows) - seen), f"{rows[-1]['x']:.1f}", f"{rows[-1]['y']:.1f}")
+    console.print(table)
+    console.print(results["scale"], markup=False, highlight=False)
+    unit, time = results["unit"], results["time_unit"]
+    if "gravitropism" in results:
+        bend, swing = results["gravitropism"], results["circumnutation"]
+        angle = "" if bend["angle"] is None else f", angle {bend['angle']:.1f} degrees"
+        console.print(
+            f"distance {bend['distance']:.3f} {unit}, rate {_rate(bend['rate'], unit, time)}{angle}", highlight=False
+        )
+        console.print(
+            f"amplitude {swing['amplitude']:.3f} {unit}, rate {_rate(swing['rate'], unit, time)}", highlight=False
+        )
+    for warning in (*run.warnings, *results["warnings"]):
+        console.print(f"Note: {warning}", markup=False, highlight=False)
+
+
+def _rate(rate: float | None, unit: str, time: str) -> str:
+    return "none" if rate is None else f"{rate:.4f} {unit} per {time}"
+
+
+def _parsed(text: str) -> tuple[str, float, float]:
+    """ "Apex=278,166" as label, x, y; the label may itself hold an equals sign."""
+    label, equals, place = text.rpartition("=")
+    try:
+        x, y = (float(part) for part in place.split(","))
+    except ValueError:
+        equals = ""
+        x = y = 0.0
+    label = label.strip()
+    if not equals or not 1 <= len(label) <= 100 or not (math.isfinite(x) and math.isfinite(y)):
+        raise click.BadParameter(f"{text!r} is not LABEL=X,Y", param_hint="--marker")
+    return label, x, y
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()) or max(int(width), int(height)) > 7680:
+        raise click.BadParameter(f"{text!r} is not WxH", param_hint="--size")
+    return int(width), int(height)
