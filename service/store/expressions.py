@@ -84,6 +84,23 @@ def one_of(attribute: str, values: Iterable[Any]) -> Condition:
     return condition
 
 
+def between(attribute: str, first: Any, last: Any) -> Condition:
+    """Both bounds inclusive."""
+    low, packed_low = _value(first)
+    high, packed_high = _value(last)
+    name = _name(attribute)
+    return Condition(f"{name} BETWEEN {low} AND {high}", {name: attribute}, {low: packed_low, high: packed_high})
+
+
+def keyed(partition: Condition, sort: Condition) -> Condition:
+    """A key condition: the same as `&`, without the brackets that a key condition does not need."""
+    return Condition(
+        f"{partition.text} AND {sort.text}",
+        {**partition.names, **sort.names},
+        {**partition.values, **sort.values},
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Update:
     """What an UpdateItem sets, adds and removes."""

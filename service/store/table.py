@@ -173,7 +173,10 @@ class Database:
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     async def write(self, write: Put | Change | Delete) -> Item | None:
-        """One conditional write. Returns the row after a Change. Raises ConditionFailed, StoreUnavailable, OutcomeUnknown."""
+        """One conditional write; returns the row after a Change.
+
+        Raises ConditionFailed, StoreUnavailable, OutcomeUnknown.
+        """
         request = self._rendered(write)
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         if isinstance(write, Change):
@@ -186,7 +189,8 @@ class Database:
                 reply = await call(**request)
             except ClientError as error:
                 if _code(error) == "ConditionalCheckFailedException":
-                    raise ConditionFailed(_item(error.response.get("Item"))) from None
+                    old: Any = error.response.get("Item")
+                    raise ConditionFailed(_item(old)) from None
                 await _pause_or_raise(error, attempt)
             except (BotoCoreError, HTTPClientError, OSError) as error:
                 await _pause_or_raise(error, attempt)
@@ -290,7 +294,7 @@ async def _pause_or_raise(error: Exception, attempt: int) -> None:
 
 
 async def _pause(attempt: int, give_up: type[Exception], error: ClientError | None = None) -> None:
-    """Full-jitter back-off; after the last try raise `give_up`. A request that is wrong in itself is raised as it is."""
+    """Full-jitter back-off; after the last try raise `give_up`. A request that is wrong in itself is raised."""
     if error is not None and _code(error) not in _NOT_APPLIED and not _server_side(error):
         raise error
     if attempt == _TRIES - 1:

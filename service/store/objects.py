@@ -1,0 +1,183 @@
+"""Movies and results in S3: durable keys, signed forms and links, streamed both ways."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from service.domain.errors import StoreUnavailable
+
+SIGNED_SECONDS = 3600
+_PIECE = 1 << 18
+_TRIES = 4
+_CORS = {
+    "CORSRules": [
+        {
+            "AllowedMethods": ["GET", "HEAD", "POST"],
+            "AllowedOrigins": ["*"],
+            "AllowedHeaders": ["*"],
+            "ExposeHeaders": ["ETag", "Content-Range", "Accept-Ranges", "Content-Length"],
+            "MaxAgeSeconds": 3600,
+        }
+    ]
+}
+
+
+class ObjectMissing(Exception):
+    """There is no object under this key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object as it stands: its length in bytes and the tag of this very content."""
+
+    key: str
+    length: int
+    etag: str
+
+
+class Objects:
+    """One bucket. Keys are `uploads/<movie>/...` until an inspection, `movies/<movie>/...` afterwards."""
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        self.client = client
+        self.bucket = bucket
+
+    def urn(self, key: str) -> str:
+        return f"s3://{self.bucket}/{key}"
+
+    def key_of(self, urn: str) -> str:
+        """The key inside this bucket that a stored URN names."""
+        prefix = f"s3://{self.bucket}/"
+        if not urn.startswith(prefix):
+            raise ObjectMissing
+        return urn[len(prefix) :]
+
+    async def ensure_bucket(self) -> bool:
+        """Make the bucket and let browsers of any origin use signed forms and links. True if it was made now."""
+        made = False
+        try:
+            await self.client.head_bucket(Bucket=self.bucket)
+        except ClientError:
+            await self.client.create_bucket(Bucket=self.bucket)
+            made = True
+        await self.client.put_bucket_cors(Bucket=self.bucket, CORSConfiguration=_CORS)
+        return made
+
+    async def upload_form(self, key: str, length: int, seconds: int = SIGNED_SECONDS) -> dict[str, Any]:
+        """A presigned POST {url, fields} that takes exactly `length` bytes under `key` and nothing else."""
+        form: dict[str, Any] = await self.client.generate_presigned_post(
+            Bucket=self.bucket,
+            Key=key,
+            Fields={"Content-Type": "application/octet-stream"},
+            Conditions=[
+                {"Content-Type": "application/octet-stream"},
+                ["content-length-range", length, length],
+            ],
+            ExpiresIn=seconds,
+        )
+        return form
+
+    async def link(self, key: str, *, disposition: str | None = None, seconds: int = SIGNED_SECONDS) -> str:
+        """A signed GET link. With `disposition` (a Content-Disposition) a browser saves the object."""
+        parameters: dict[str, Any] = {"Bucket": self.bucket, "Key": key}
+        if disposition:
+            parameters["ResponseContentDisposition"] = disposition
+        url: str = await self.client.generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds)
+        return url
+
+    async def head(self, key: str) -> Stored | None:
+        try:
+            reply = await self._call(self.client.head_object, Bucket=self.bucket, Key=key)
+        except ObjectMissing:
+            return None
+        return Stored(key, int(reply["ContentLength"]), reply["ETag"])
+
+    async def copy(self, source: Stored, key: str) -> None:
+        """Copy this very content: if the source was replaced meanwhile, ObjectMissing is raised."""
+        await self._call(
+            self.client.copy_object,
+            Bucket=self.bucket,
+            Key=key,
+            CopySource={"Bucket": self.bucket, "Key": source.key},
+            CopySourceIfMatch=source.etag,
+        )
+
+    async def get(self, key: str) -> bytes:
+        """A small object, whole."""
+        reply = await self._call(self.client.get_object, Bucket=self.bucket, Key=key)
+        async with reply["Body"] as body:
+            data: bytes = await body.read()
+        return data
+
+    async def read(self, key: str, first: int, last: int) -> bytes:
+        """Bytes `first` to `last`, inclusive."""
+        reply = await self._call(self.client.get_object, Bucket=self.bucket, Key=key, Range=f"bytes={first}-{last}")
+        async with reply["Body"] as body:
+            data: bytes = await body.read()
+        return data
+
+    async def download(self, key: str) -> AsyncIterator[bytes]:
+        """An object in pieces of 256 KiB."""
+        reply = await self._call(self.client.get_object, Bucket=self.bucket, Key=key)
+        try:
+            async with reply["Body"] as body:
+                while piece := await body.read(_PIECE):
+                    yield piece
+        except (BotoCoreError, HTTPClientError, OSError):
+            raise StoreUnavailable from None
+
+    async def put(self, key: str, data: bytes, content_type: str) -> None:
+        await self._call(self.client.put_object, Bucket=self.bucket, Key=key, Body=data, ContentType=content_type)
+
+    async def upload(self, key: str, path: Path, content_type: str) -> int:
+        """A file, streamed in one request; returns its length in bytes."""
+        length = path.stat().st_size
+        for attempt in range(_TRIES):
+            with path.open("rb") as body:
+                try:
+                    await self.client.put_object(
+                        Bucket=self.bucket, Key=key, Body=body, ContentType=content_type, ContentLength=length
+                    )
+                    return length
+                except (ClientError, BotoCoreError, HTTPClientError, OSError) as error:
+                    await _pause_or_raise(error, attempt)
+        raise AssertionError("unreachable")
+
+    async def delete(self, *keys: str) -> None:
+        """Absence is success, and a failure to delete costs only storage: a lifecycle rule takes orphans."""
+        for key in keys:
+            with suppress(ClientError, BotoCoreError, HTTPClientError, OSError):
+                await self.client.delete_object(Bucket=self.bucket, Key=key)
+
+    async def keys(self, prefix: str) -> list[str]:
+        reply = await self._call(self.client.list_objects_v2, Bucket=self.bucket, Prefix=prefix)
+        return [entry["Key"] for entry in reply.get("Contents", [])]
+
+    async def _call(self, call: Any, **request: Any) -> Any:
+        for attempt in range(_TRIES):
+            try:
+                return await call(**request)
+            except (ClientError, BotoCoreError, HTTPClientError, OSError) as error:
+                await _pause_or_raise(error, attempt)
+        raise AssertionError("unreachable")
+
+
+async def _pause_or_raise(error: Exception, attempt: int) -> None:
+    """Every request here can be repeated without harm; what is missing stays missing."""
+    if isinstance(error, ClientError):
+        code = error.response.get("Error", {}).get("Code", "")
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        if code in ("NoSuchKey", "404", "NotFound", "PreconditionFailed", "412"):
+            raise ObjectMissing from None
+        if status < 500 and code not in ("SlowDown", "RequestTimeout"):
+            raise error
+    if attempt == _TRIES - 1:
+        raise StoreUnavailable from None
+    await asyncio.sleep(0.1 * 2**attempt)

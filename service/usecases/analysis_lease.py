@@ -1,0 +1,171 @@
+"""The right of one page to edit a movie: acquire, renew, release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.domain import audit
+from service.domain.access import Actor, check_read, may_edit
+from service.domain.errors import BeingEdited, EditedMeanwhile, MovieDeleted, NotReady, OutcomeUnknown
+from service.domain.failures import WORKER_LOST, Failure
+from service.domain.lease import AnalysisLease
+from service.domain.movie import COMPLETED, FAILED, READY, Movie, condition
+from service.store import conditions as when
+from service.store.expressions import Condition
+from service.store.stores import Stores
+from service.store.table import ConditionFailed, TransactionRefused, Write
+from service.usecases.end_job import replaced_writes
+
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """The answer to an acquire. Without a lease, `message` says why; the movie tells who holds it."""
+
+    movie: Movie
+    lease: AnalysisLease | None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """The answer to a heartbeat: is the lease still the caller's, and until when?"""
+
+    active: bool
+    expires_at: int | None = None
+    message: str = ""
+
+
+async def acquire(
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    *,
+    course_id: str | None = None,
+    request_key: str | None = None,
+    former_lease_id: str | None = None,
+    take_over: bool = False,
+    ipaddr: str | None = None,
+) -> Acquired:
+    """Get the analysis lease, or learn who has it.
+
+    The same request key of the same user gets the same live lease again. `former_lease_id`, if it is the live one, is
+    exchanged for a new token. `take_over` replaces a live analysis lease of the same user, or of anyone for an
+    administrator of the course. Raises MovieNotFound, NoRight, NotReady, MovieDeleted, Unavailable.
+    """
+    for _ in range(_ROUNDS):
+        movie = check_read(actor, await stores.movies.get(movie_id), course_id)
+        now = stores.clock.now()
+        if not may_edit(actor, movie):
+            return Acquired(movie, None, "You can watch and download this movie, but not change it.")
+        _check_analyzable(stores, movie, now)
+        if movie.tracing and movie.tracing.live(now):
+            return Acquired(movie, None, "This movie is being traced. It becomes editable when the trace has ended.")
+        held = movie.analysis if movie.analysis and movie.analysis.live(now) else None
+        if held and request_key and held.request_key == request_key and held.user_id == actor.user_id:
+            return Acquired(movie, held)
+        over = _may_replace(actor, movie, held, former_lease_id, take_over, now)
+        if over is None:
+            assert held is not None
+            return Acquired(movie, None, BeingEdited(name=held.user_name or "Somebody").message)
+        lease = AnalysisLease(
+            lease_id=stores.ids.token(),
+            user_id=actor.user_id,
+            user_name=actor.name,
+            started_at=now,
+            heartbeat_at=now,
+            expires_at=now + stores.policy.lease_seconds,
+            request_key=request_key,
+        )
+        taken_over = held is not None and held.lease_id != former_lease_id
+        if await _granted(stores, movie, lease, over, actor if taken_over else None, now, ipaddr):
+            return Acquired(movie, lease)
+    raise EditedMeanwhile
+
+
+def _check_analyzable(stores: Stores, movie: Movie, now: int) -> None:
+    if movie.deleted:
+        raise MovieDeleted
+    if movie.tracing and movie.tracing.kind == "trace":
+        return
+    status = condition(movie, now, stores.policy.max_attempts).status
+    if status not in (READY, COMPLETED, FAILED):
+        raise NotReady(status=status)
+
+
+def _may_replace(
+    actor: Actor, movie: Movie, held: AnalysisLease | None, former: str | None, take_over: bool, now: int
+) -> Condition | None:
+    """The condition under which this person may put a lease on the row, or None if he may not."""
+    if held is None:
+        return when.no_live_analysis_lease(now)
+    own = held.user_id == actor.user_id
+    if own and former and held.lease_id == former:
+        return when.holds_live_analysis_lease(former, now)
+    if take_over and (own or actor.administers(movie.course_id)):
+        return when.analysis_lease_is(held.lease_id)
+    return None
+
+
+async def _granted(
+    stores: Stores,
+    movie: Movie,
+    lease: AnalysisLease,
+    over: Condition,
+    taken_over_by: Actor | None,
+    now: int,
+    ipaddr: str | None,
+) -> bool:
+    """Write the lease. False if the row changed meanwhile. A lost reply is decided by re-reading our token."""
+    writes: list[Write] = [stores.movies.grant_write(movie, lease, now, over)]
+    if movie.tracing:
+        writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
+    if taken_over_by:
+        happened = audit.event(
+            stores.ids.log_id(now),
+            "movie.lease.taken-over",
+            now,
+            user_id=taken_over_by.user_id,
+            movie_id=movie.movie_id,
+            course_id=movie.course_id,
+            ipaddr=ipaddr,
+        )
+        writes.append(stores.audit.event_write(happened))
+    try:
+        if len(writes) == 1:
+            await stores.movies.grant(movie, lease, now, over)
+        else:
+            await stores.transact(writes)
+    except (ConditionFailed, TransactionRefused):
+        return False
+    except OutcomeUnknown:
+        row = await stores.movies.get(movie.movie_id)
+        return bool(row and row.analysis and row.analysis.lease_id == lease.lease_id)
+    return True
+
+
+async def heartbeat(stores: Stores, actor: Actor, movie_id: str, lease_id: str) -> Beat:
+    """Renew a live lease. A lost lease is an answer, an unreachable database an error: a page tells them apart."""
+    for last in (False, True):
+        now = stores.clock.now()
+        try:
+            expires = await stores.movies.renew_analysis(movie_id, lease_id, actor.user_id, now)
+            return Beat(True, expires)
+        except ConditionFailed as failed:
+            if failed.item is None:
+                return Beat(False, message="There is no such movie any more.")
+            return Beat(False, message="Editing moved to another page, or this page's time ran out.")
+        except OutcomeUnknown:  # renewing twice is harmless
+            if last:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def release(stores: Stores, actor: Actor, movie_id: str, lease_id: str) -> bool:
+    """Give the lease back. False if it was not there any more, which is no error. Touches no other page's lease."""
+    try:
+        return await stores.movies.release_analysis(movie_id, lease_id, actor.user_id)
+    except OutcomeUnknown:
+        await stores.movies.release_analysis(movie_id, lease_id, actor.user_id)
+        return True

@@ -1,0 +1,217 @@
+"""What a person changes about a movie. Every write is fenced by the live analysis lease, inside the same write."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from service.domain.access import Actor, check_edit
+from service.domain.errors import (
+    BeingTraced,
+    EditedMeanwhile,
+    FrameNotFound,
+    InvalidParameter,
+    LeaseLost,
+    LeaseRequired,
+    MovieDeleted,
+    NotReady,
+    OutcomeUnknown,
+)
+from service.domain.markers import checked_points, renamed
+from service.domain.movie import Hidden, Movie, condition, frame_shows, hull, movie_from_row
+from service.store.expressions import Update
+from service.store.stores import Stores
+from service.store.table import TransactionRefused, Write
+
+_ROUNDS = 4
+Plan = Callable[[Movie], Awaitable[tuple[Update, list[Write]]]]
+"""Given the row as it is now: what to change on it, and what else to write in the same transaction."""
+
+
+async def put_frame_trackpoints(
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    frame_number: int,
+    trackpoints: Any,
+    *,
+    course_id: str | None = None,
+) -> Movie:
+    """Replace one frame's whole set of points. Later frames now need tracing again."""
+
+    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+        if not 0 <= frame_number < max(1, movie.total_frames):
+            raise FrameNotFound(frame=frame_number)
+        known = await stores.frames.markers(movie_id)
+        points, labels = checked_points(trackpoints, known, stores.ids.token)
+        writes: list[Write] = [
+            stores.frames.placed_write(movie_id, frame_number, points, movie.edit_seq + 1, await _time_of(frame_number))
+        ]
+        if labels != known:
+            writes.append(stores.frames.marker_map_write(movie_id, labels))
+        return Update(set={"needs_retracing": 1}), writes
+
+    async def _time_of(frame: int) -> float | None:
+        """A frame keeps its timestamp when its points are replaced."""
+        stored = await stores.frames.get(movie_id, frame)
+        return stored.get("time") if stored else None
+
+    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+
+
+async def set_trim(
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    *,
+    start: int | None = None,
+    end: int | None = None,
+    course_id: str | None = None,
+) -> Movie:
+    """Move one end of the trim, bounds inclusive. A start on a frame without markers takes the old start's along."""
+    if (start is None) == (end is None):
+        raise InvalidParameter("trim_start_frame", "send exactly one of trim_start_frame and trim_end_frame")
+
+    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+        first = movie.trim_start if start is None else start
+        last = movie.trim_end if end is None else end
+        if not 0 <= first <= last < movie.total_frames:
+            name = "trim_start_frame" if end is None else "trim_end_frame"
+            raise InvalidParameter(name, f"needs 0 <= start <= end < {movie.total_frames}")
+        writes: list[Write] = []
+        if start is not None and start != movie.trim_start:
+            writes = await _seed_new_start(stores, movie, start)
+        changed = {"trim_start_frame": first} if end is None else {"trim_end_frame": last}
+        return Update(set=changed), writes
+
+    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+
+
+async def _seed_new_start(stores: Stores, movie: Movie, start: int) -> list[Write]:
+    stored = await stores.frames.get(movie.movie_id, start)
+    if stored and frame_shows(movie, stored):
+        return []
+    old = await stores.frames.get(movie.movie_id, movie.trim_start)
+    points = frame_shows(movie, old) if old else []
+    if not points:
+        return []
+    placed = [{**point, "placed": "user", "status": 1, "err": 0.0} for point in points]
+    time = stored.get("time") if stored else None
+    return [stores.frames.placed_write(movie.movie_id, start, placed, movie.edit_seq + 1, time)]
+
+
+async def set_fpm(
+    stores: Stores, actor: Actor, movie_id: str, lease_id: str | None, fpm: float, *, course_id: str | None = None
+) -> Movie:
+    """The capture interval as frames per minute, 0 < fpm <= 6000. Nothing has to be traced again."""
+    if not 0 < fpm <= 6000:
+        raise InvalidParameter("fpm", "must be above 0 and at most 6000 frames per minute")
+
+    async def plan(_: Movie) -> tuple[Update, list[Write]]:
+        return Update(set={"fpm": f"{fpm:.10g}"}), []
+
+    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+
+
+async def rename_marker(
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    old_label: str,
+    new_label: str,
+    *,
+    course_id: str | None = None,
+) -> Movie:
+    """One write to the marker map: frames name markers by id, so the new name shows everywhere at once."""
+
+    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+        labels = renamed(await stores.frames.markers(movie_id), old_label, new_label)
+        return Update(), [stores.frames.marker_map_write(movie_id, labels)]
+
+    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+
+
+async def reset_tracing(
+    stores: Stores, actor: Actor, movie_id: str, lease_id: str | None, *, course_id: str | None = None
+) -> Movie:
+    """Clear all frames but the first of the trim, logically, in one write."""
+
+    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+        # A token of its own hides every stored frame; the next trace's worker cleans them.
+        span = Hidden(0, max(0, movie.total_frames - 1), stores.ids.token(), movie.edit_seq, keep_placed=False)
+        span = hull(movie.hidden, span)
+        writes: list[Write] = []
+        kept = await stores.frames.get(movie_id, movie.trim_start)
+        points = frame_shows(movie, kept) if kept else []
+        if kept and points:
+            writes.append(
+                stores.frames.placed_write(movie_id, movie.trim_start, points, movie.edit_seq + 1, kept.get("time"))
+            )
+        hidden = {
+            "hidden_from": span.first,
+            "hidden_to": span.last,
+            "hidden_job_id": span.job_id,
+            "hidden_edit_seq": span.edit_seq,
+            "hidden_keep_placed": span.keep_placed,
+            "last_frame_tracked": movie.trim_start,
+            "needs_retracing": 1,
+            "status": "ready",
+        }
+        gone = ("results_job_id", "movie_traced_urn", "failure_code", "tracing_failure_summary", "tracing_failed_at")
+        return Update(set=hidden, remove=gone), writes
+
+    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+
+
+async def _edit(
+    stores: Stores, actor: Actor, movie_id: str, lease_id: str | None, course_id: str | None, plan: Plan
+) -> Movie:
+    """Plan and commit one edit; look again if the same page's other edit came first.
+
+    Raises MovieNotFound, NoRight, LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady, Unavailable, and what
+    `plan` raises. After a lost reply the row's counter and the lease tell whether the edit was made.
+    """
+    for _ in range(_ROUNDS):
+        movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
+        now = stores.clock.now()
+        if not lease_id:
+            raise LeaseRequired
+        _explain(movie, lease_id, now, stores.policy.max_attempts)
+        update, writes = await plan(movie)
+        try:
+            await stores.transact([stores.movies.edit_write(movie, lease_id, now, update), *writes])
+        except TransactionRefused as refusal:
+            if 0 in refusal.refused:
+                continue
+            raise
+        except OutcomeUnknown:
+            after = await stores.movies.get(movie_id)
+            if not (after and after.edit_seq == movie.edit_seq + 1 and _holds(after, lease_id)):
+                raise
+        changed = {**movie.row, **update.set, "edit_seq": movie.edit_seq + 1}
+        return _as_edited(changed, update.remove)
+    raise EditedMeanwhile
+
+
+def _as_edited(row: Mapping[str, Any], removed: Sequence[str]) -> Movie:
+    return movie_from_row({name: value for name, value in row.items() if name not in removed})
+
+
+def _holds(movie: Movie, lease_id: str) -> bool:
+    return movie.analysis is not None and movie.analysis.lease_id == lease_id
+
+
+def _explain(movie: Movie, lease_id: str, now: int, max_attempts: int) -> None:
+    """Refuse early, with the right words, what the write's own condition would refuse."""
+    if movie.deleted:
+        raise MovieDeleted
+    if movie.tracing and movie.tracing.live(now):
+        raise BeingTraced
+    if not (_holds(movie, lease_id) and movie.analysis and movie.analysis.live(now)):
+        raise LeaseLost
+    status = condition(movie, now, max_attempts).status
+    if status in ("uploading", "processing", "unusable"):
+        raise NotReady(status=status)

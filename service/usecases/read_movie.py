@@ -1,0 +1,149 @@
+"""What a reader is told about a movie: the truth derived from its leases, without any token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.domain.access import Actor, check_read, may_edit
+from service.domain.errors import InvalidParameter
+from service.domain.markers import default_points, shown_point
+from service.domain.movie import FAILED, Movie, condition, frame_shows
+from service.store.movies import ANALYSIS, HIDDEN, JOB
+from service.store.stores import Stores
+from tracer.geometry import analysis_size
+
+MAX_FRAMES_AT_ONCE = 10_000
+_INTERNAL = frozenset(
+    {
+        *ANALYSIS,
+        *JOB,
+        *HIDDEN,
+        "movie_data_sha256",
+        "upload_receipt_id",
+        "first_frame_urn",
+    }
+)
+LINKS = {
+    "movie_data_urn": "movie_data_url",
+    "movie_zipfile_urn": "movie_zipfile_url",
+    "movie_traced_urn": "movie_traced_url",
+}
+
+
+async def readable(
+    stores: Stores, actor: Actor, movie_id: str, *, course_id: str | None = None, consistent: bool = False
+) -> Movie:
+    """A movie that this person may see; polls need not read consistently. Raises as check_read does."""
+    return check_read(actor, await stores.movies.get(movie_id, consistent=consistent), course_id)
+
+
+def metadata(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None = None) -> dict[str, Any]:
+    """The contract's `metadata`: the row without tokens, with derived status, locks and defaults."""
+    now = stores.clock.now()
+    told = condition(movie, now, stores.policy.max_attempts)
+    row = {name: value for name, value in movie.row.items() if name not in _INTERNAL}
+    row |= {
+        "status": told.status,
+        "can_edit": may_edit(actor, movie) and not movie.deleted,
+        "trim_start_frame": movie.trim_start,
+        "trim_end_frame": movie.trim_end,
+        "needs_retracing": bool(movie.row.get("needs_retracing")),
+        "edit_seq": movie.edit_seq,
+    }
+    for name in ("failure_code", "tracing_failure_summary", "status_reason"):
+        row.pop(name, None)
+    if told.failure_code:
+        row["failure_code"] = told.failure_code
+        row["tracing_failure_summary" if told.status == FAILED else "status_reason"] = told.failure_summary
+        row["resuming"] = told.resuming
+    elif told.resuming:
+        row["resuming"] = True
+    lock = tracking_lock(movie, now)
+    if lock:
+        row["tracking_lock"] = lock
+    held = analysis_lock(movie, now, actor, lease_id)
+    if held:
+        row["analysis_lock"] = held
+    if "frame_width" not in row and row.get("width") and row.get("height"):
+        row["frame_width"], row["frame_height"] = analysis_size(int(row["width"]), int(row["height"]))
+    return row
+
+
+def tracking_lock(movie: Movie, now: int) -> dict[str, Any] | None:
+    """Who traces the movie and how far it is; None if no job is live. The job id is a name, not a credential."""
+    job = movie.tracing
+    if job is None or not job.live(now):
+        return None
+    return {
+        "active": True,
+        "kind": job.kind,
+        "state": job.state,
+        "job_id": job.job_id,
+        "attempt": job.attempt,
+        "acquired_at": job.started_at,
+        "expires_at": job.expires_at,
+        "started_by_user_name": job.user_name,
+        "last_frame_tracked": int(movie.row.get("last_frame_tracked") or 0),
+        "total_frames": movie.total_frames,
+    }
+
+
+def analysis_lock(movie: Movie, now: int, actor: Actor, lease_id: str | None = None) -> dict[str, Any] | None:
+    """Who edits the movie; None if nobody does. `owned`: the caller showed the live token; `own_user`: it is his."""
+    held = movie.analysis
+    if held is None or not held.live(now):
+        return None
+    return {
+        "active": True,
+        "owned": lease_id is not None and held.lease_id == lease_id,
+        "own_user": held.user_id == actor.user_id,
+        "acquired_at": held.started_at,
+        "expires_at": held.expires_at,
+        "started_by_user_name": held.user_name,
+    }
+
+
+async def links(stores: Stores, movie: Movie) -> dict[str, str]:
+    """Signed links to what exists."""
+    found = {}
+    for urn_name, url_name in LINKS.items():
+        urn = movie.row.get(urn_name)
+        if urn:
+            found[url_name] = await stores.objects.link(stores.objects.key_of(urn))
+    return found
+
+
+async def frames(stores: Stores, movie: Movie, first: int, count: int) -> dict[str, dict[str, Any]]:
+    """`count` frames from `first`: {"n": {"markers": [...]}}. An untouched movie shows its default markers."""
+    if first < 0 or not 1 <= count <= MAX_FRAMES_AT_ONCE:
+        raise InvalidParameter("frame_count", f"must be between 1 and {MAX_FRAMES_AT_ONCE}, from a frame >= 0")
+    labels = await stores.frames.markers(movie.movie_id, consistent=False)
+    found: dict[str, dict[str, Any]] = {}
+    async for item in stores.frames.span(movie.movie_id, first, first + count - 1):
+        shown = shown_frame(movie, item, labels)
+        if shown["markers"]:
+            found[str(item["frame_number"])] = shown
+    if not labels and movie.trim_start not in map(int, found) and first <= movie.trim_start < first + count:
+        points = [shown_point(p, {}, movie.trim_start) for p in default_points(movie.frame_height)]
+        found[str(movie.trim_start)] = {"markers": points, "untouched": True}
+    return found
+
+
+def shown_frame(movie: Movie, item: Mapping[str, Any], labels: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    number = item["frame_number"]
+    shown: dict[str, Any] = {"markers": [shown_point(p, labels, number) for p in frame_shows(movie, item)]}
+    if item.get("time") is not None:
+        shown["time"] = item["time"]
+    return shown
+
+
+async def trackpoints(stores: Stores, movie: Movie) -> list[dict[str, Any]]:
+    """Every visible trackpoint inside the trim, in frame order, for exports."""
+    labels = await stores.frames.markers(movie.movie_id, consistent=False)
+    rows: list[dict[str, Any]] = []
+    async for item in stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end):
+        shown = shown_frame(movie, item, labels)
+        time = shown.get("time")
+        rows += [point if time is None else {**point, "time": time} for point in shown["markers"]]
+    return rows

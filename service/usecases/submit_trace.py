@@ -1,0 +1,270 @@
+"""Admit a trace, once, however often a lost reply makes the browser ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from service.domain import audit
+from service.domain.access import Actor, check_edit
+from service.domain.errors import (
+    BeingEdited,
+    BeingTraced,
+    EditedMeanwhile,
+    InvalidParameter,
+    KeyReused,
+    LeaseLost,
+    MarkersMissing,
+    MovieDeleted,
+    MovieNotFound,
+    NotReady,
+    OutcomeUnknown,
+    Unavailable,
+)
+from service.domain.failures import WORKER_LOST, Failure
+from service.domain.job import PLAN_VERSION
+from service.domain.lease import TracingLease
+from service.domain.markers import shown_point
+from service.domain.movie import (
+    COMPLETED,
+    FAILED,
+    READY,
+    TRACING,
+    Hidden,
+    Movie,
+    condition,
+    frame_shows,
+    hull,
+    movie_from_row,
+)
+from service.domain.receipt import Receipt, input_digest, receipt_id
+from service.store import conditions as when
+from service.store.queue import JobMessage
+from service.store.stores import Stores
+from service.store.table import TransactionRefused, Write
+from service.usecases.end_job import replaced_writes
+
+log = structlog.get_logger()
+_ROUNDS = 4
+_MAX_ANCHOR_POINTS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOrder:
+    """What a person asked for. `sent` is the request as it came, without credentials and key; its digest names it."""
+
+    movie_id: str
+    request_key: str
+    sent: Mapping[str, Any]
+    frame_start: int = 0
+    frame_end: int | None = None
+    analysis_lease_id: str | None = None
+    keep_placed: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    course_id: str | None = None
+    client_version: str | None = None
+    ipaddr: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The receipt of the order; `replayed` if it was there before, `retired` if its key had been used long ago."""
+
+    receipt: Receipt
+    replayed: bool
+    retired: bool = False
+
+
+async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
+    """Start a trace, or return the one that this key started.
+
+    One transaction creates the receipt, replaces the caller's analysis lease by the job's, hides the later frames and
+    writes the event. Raises what the contract names: MovieNotFound, NoRight, WrongCourse, KeyReused, NotReady,
+    MovieDeleted, MarkersMissing, InvalidParameter, LeaseLost, BeingEdited, BeingTraced, Unavailable.
+    """
+    digest = input_digest(order.sent)
+    key_id = receipt_id(actor.user_id, order.request_key)
+    for _ in range(_ROUNDS):
+        movie = check_edit(actor, await stores.movies.get(order.movie_id), order.course_id)
+        now = stores.clock.now()
+        existing = await stores.receipts.get(key_id)
+        if existing and not existing.retired(now):
+            return replay(existing, digest)
+        _check_ready(stores, movie, now)
+        first, last = _frame_range(movie, order)
+        inputs = await _inputs(stores, movie, order, first, last)
+        receipt = Receipt(
+            receipt_id=key_id,
+            user_id=actor.user_id,
+            request_key=order.request_key,
+            kind="trace",
+            input_digest=digest,
+            job_id=stores.ids.token(),
+            movie_id=movie.movie_id,
+            state="accepted",
+            attempts=0,
+            created_at=now,
+            updated_at=now,
+            inputs=inputs,
+            client_version=order.client_version,
+        )
+        if await _admitted(stores, actor, movie, order, receipt, now):
+            await _announce(stores, receipt)
+            return Submitted(receipt, replayed=False, retired=existing is not None)
+    raise EditedMeanwhile
+
+
+def replay(existing: Receipt, digest: str) -> Submitted:
+    """The same request again, or KeyReused if the key stood for another one."""
+    if existing.input_digest != digest:
+        raise KeyReused
+    return Submitted(existing, replayed=True)
+
+
+def _check_ready(stores: Stores, movie: Movie, now: int) -> None:
+    if movie.deleted:
+        raise MovieDeleted
+    status = condition(movie, now, stores.policy.max_attempts).status
+    if status == TRACING:
+        raise BeingTraced
+    if status not in (READY, COMPLETED, FAILED):
+        raise NotReady(status=status)
+
+
+def _frame_range(movie: Movie, order: TraceOrder) -> tuple[int, int]:
+    last_frame = movie.total_frames - 1
+    first = order.frame_start
+    last = movie.trim_end if order.frame_end is None else order.frame_end
+    if not 0 <= first <= last_frame:
+        raise InvalidParameter("frame_start", f"must be a frame of the movie, 0 to {last_frame}")
+    if not first <= last <= last_frame:
+        raise InvalidParameter("frame_end", f"must be between frame_start and {last_frame}")
+    return first, last
+
+
+async def _inputs(stores: Stores, movie: Movie, order: TraceOrder, first: int, last: int) -> dict[str, Any]:
+    """Everything the job needs to know, resolved now: a message that is lost costs nothing."""
+    labels = await stores.frames.markers(movie.movie_id)
+    markers: list[dict[str, Any]] = []
+    anchors: dict[str, list[dict[str, Any]]] = {}
+    source = await stores.frames.get(movie.movie_id, first)
+    if source:
+        markers = [shown_point(point, labels, first) for point in frame_shows(movie, source)]
+    if not markers:
+        raise MarkersMissing(frame=first)
+    if order.keep_placed and last > first:
+        async for item in stores.frames.span(movie.movie_id, first + 1, last, consistent=True):
+            placed = [
+                shown_point(p, labels, item["frame_number"])
+                for p in frame_shows(movie, item)
+                if p.get("placed") == "user"
+            ]
+            if placed:
+                anchors[str(item["frame_number"])] = placed
+        if sum(map(len, anchors.values())) > _MAX_ANCHOR_POINTS:
+            raise InvalidParameter("keep_placed", f"more than {_MAX_ANCHOR_POINTS} points were placed on later frames")
+    return {
+        "frame_start": first,
+        "frame_end": last,
+        "options": dict(order.options),
+        "keep_placed": order.keep_placed,
+        "markers": markers,
+        "anchors": anchors,
+        "source": movie.row.get("movie_data_urn", ""),
+        "rotation": int(movie.row.get("rotation") or 0),
+        "plan_version": PLAN_VERSION,
+        "inspection_version": int(movie.row.get("inspection_version") or 0),
+    }
+
+
+def queued_lease(stores: Stores, actor: Actor, receipt: Receipt, kind: Any, now: int) -> TracingLease:
+    """The lease of a job that has just been admitted and announced."""
+    return TracingLease(
+        job_id=receipt.job_id,
+        kind=kind,
+        state="queued",
+        attempt=1,
+        claim_id=None,
+        receipt_id=receipt.receipt_id,
+        user_id=actor.user_id,
+        user_name=actor.name,
+        started_at=now,
+        heartbeat_at=now,
+        expires_at=now + stores.policy.lease_seconds,
+        announced_at=now,
+        failures=0,
+        due_at=now + stores.policy.announce_first,
+    )
+
+
+async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrder, receipt: Receipt, now: int) -> bool:
+    """The start transaction. False if something changed meanwhile and it is worth looking again."""
+    first, last = receipt.inputs["frame_start"], receipt.inputs["frame_end"]
+    new_span = Hidden(first + 1, last, receipt.job_id, movie.edit_seq, order.keep_placed)
+    job = queued_lease(stores, actor, receipt, "trace", now)
+    started = audit.event(
+        stores.ids.log_id(now),
+        "movie.tracing.started",
+        now,
+        user_id=actor.user_id,
+        movie_id=movie.movie_id,
+        course_id=movie.course_id,
+        ipaddr=order.ipaddr,
+        trace_job_id=receipt.job_id,
+        request_key=receipt.request_key,
+        attempt=1,
+        frames=last - first,
+    )
+    if order.analysis_lease_id:
+        right = when.holds_live_analysis_lease(order.analysis_lease_id, now)
+    else:
+        right = when.no_live_analysis_lease(now)
+    condition = when.can_be_edited() & right
+    writes: list[Write] = [
+        stores.receipts.admit_write(receipt, now),
+        stores.movies.start_write(movie, job, now, condition, hull(movie.hidden, new_span)),
+        stores.audit.event_write(started),
+    ]
+    if movie.tracing:
+        writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
+    try:
+        await stores.transact(writes)
+    except TransactionRefused as refusal:
+        existing = await stores.receipts.get(receipt.receipt_id)
+        if existing and not existing.retired(now):
+            return False  # the next round replays it, or says that the key was reused
+        if 1 in refusal.refused:
+            _explain(refusal.refused[1], order.analysis_lease_id, now)
+        return False
+    except OutcomeUnknown:
+        existing = await stores.receipts.get(receipt.receipt_id)
+        if existing is None or existing.job_id != receipt.job_id:
+            raise
+    return True
+
+
+def _explain(row: Mapping[str, Any] | None, lease_id: str | None, now: int) -> None:
+    """Raise what refused the start, if it is something that looking again cannot cure."""
+    if row is None:
+        raise MovieNotFound
+    movie = movie_from_row(row)
+    if movie.deleted:
+        raise MovieDeleted
+    if movie.tracing and movie.tracing.live(now):
+        raise BeingTraced
+    held = movie.analysis if movie.analysis and movie.analysis.live(now) else None
+    if lease_id and (held is None or held.lease_id != lease_id):
+        raise LeaseLost
+    if not lease_id and held is not None:
+        raise BeingEdited(name=held.user_name or "Somebody")
+
+
+async def _announce(stores: Stores, receipt: Receipt) -> None:
+    """Send the message. If it cannot be sent the job stands all the same: the sweeper announces it again."""
+    try:
+        await stores.queue.send(JobMessage(receipt.movie_id, receipt.job_id, 1))
+    except Unavailable:
+        log.warning("job.announce_failed", movie_id=receipt.movie_id, job_id=receipt.job_id, attempt=1)

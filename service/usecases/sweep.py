@@ -1,0 +1,94 @@
+"""Announce jobs that nobody announced, end or resume jobs that nobody renews, end uploads that never came.
+
+The sparse index only nominates: every act re-reads the row and is conditional on it, so any number of sweepers may run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from service.domain.errors import Unavailable
+from service.domain.failures import UPLOAD_EXPIRED, WORKER_LOST, Failure
+from service.domain.lease import TracingLease
+from service.domain.movie import UPLOADING, Movie
+from service.store import conditions as when
+from service.store.queue import JobMessage
+from service.store.stores import Stores
+from service.store.table import ConditionFailed, TransactionRefused, Write
+from service.usecases.end_job import failed_writes
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Swept:
+    """How many jobs were announced, resumed and ended, and how many uploads expired."""
+
+    announced: int = 0
+    resumed: int = 0
+    failed: int = 0
+    uploads_expired: int = 0
+
+
+async def sweep(stores: Stores) -> Swept:
+    """One pass over all shards. A row that cannot be helped just now is left to the next pass."""
+    swept = Swept()
+    for shard in stores.movies.shards():
+        try:
+            nominated = [movie_id async for movie_id in stores.movies.due(shard, stores.clock.now())]
+        except Unavailable:
+            log.warning("sweep.unavailable", shard=shard)
+            continue
+        for movie_id in nominated:
+            try:
+                await _look_at(stores, movie_id, swept)
+            except (Unavailable, ConditionFailed, TransactionRefused):
+                log.info("sweep.left_to_the_next_pass", movie_id=movie_id)
+    return swept
+
+
+async def _look_at(stores: Stores, movie_id: str, swept: Swept) -> None:
+    movie = await stores.movies.get(movie_id)
+    if movie is None:
+        return
+    now = stores.clock.now()
+    job = movie.tracing
+    if job is None:
+        if movie.status == UPLOADING and int(movie.row.get("sweep_due_at") or 0) <= now:
+            await _expire_upload(stores, movie, now)
+            swept.uploads_expired += 1
+    elif job.state == "queued":
+        if job.due_at <= now and await stores.movies.announce(movie_id, job, now):
+            await stores.queue.send(JobMessage(movie_id, job.job_id, job.attempt))
+            swept.announced += 1
+            log.info("job.announced_again", movie_id=movie_id, job_id=job.job_id, attempt=job.attempt)
+    elif not job.live(now):
+        if job.resumes(stores.policy.max_attempts):
+            await _resume(stores, movie, job, now)
+            swept.resumed += 1
+        else:
+            failure = Failure(WORKER_LOST)
+            await stores.transact(failed_writes(stores, movie, job, failure, now, when.job_is_stale(job, now)))
+            swept.failed += 1
+            log.warning("job.ended", movie_id=movie_id, job_id=job.job_id, outcome="failed", code=WORKER_LOST)
+
+
+async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> None:
+    write = stores.movies.requeue_write(
+        movie.movie_id, job, now, when.job_is_stale(job, now), failures=job.failures + 1
+    )
+    await stores.database.write(write)
+    log.warning("job.resumed", movie_id=movie.movie_id, job_id=job.job_id, attempt=job.attempt + 1)
+    await stores.queue.send(JobMessage(movie.movie_id, job.job_id, job.attempt + 1))
+
+
+async def _expire_upload(stores: Stores, movie: Movie, now: int) -> None:
+    failure = Failure(UPLOAD_EXPIRED)
+    writes: list[Write] = [stores.movies.upload_expired_write(movie.movie_id, failure, now)]
+    receipt = await stores.receipts.get(movie.row.get("upload_receipt_id", ""))
+    if receipt and receipt.state == "accepted":
+        writes.append(stores.receipts.failed_write(receipt.receipt_id, receipt.job_id, failure, now))
+    await stores.transact(writes)
+    log.info("upload.expired", movie_id=movie.movie_id)

@@ -1,0 +1,214 @@
+"""From a file on a person's computer to an inspection job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from service.domain import audit
+from service.domain.access import Actor, check_edit
+from service.domain.errors import Conflict, EditedMeanwhile, InvalidParameter, KeyReused, OutcomeUnknown, Unavailable
+from service.domain.failures import RETRYABLE
+from service.domain.job import PLAN_VERSION
+from service.domain.movie import UNUSABLE, UPLOADING, Movie
+from service.domain.receipt import Receipt, input_digest, receipt_id
+from service.store import conditions as when
+from service.store.objects import Stored
+from service.store.queue import JobMessage
+from service.store.stores import Stores
+from service.store.table import TransactionRefused, Write
+from service.usecases.submit_trace import queued_lease
+
+log = structlog.get_logger()
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class UploadMissing(Conflict):
+    """The file has not arrived yet. Upload it, then try again."""
+
+    code = "upload_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class NewMovie:
+    """What a person announces. `sha256` and `length` are of the file that will come; `details` go onto the row."""
+
+    title: str
+    sha256: str
+    length: int
+    request_key: str
+    sent: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    client_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """The movie's row is there and waits for the file; `form` takes exactly that file's length."""
+
+    movie_id: str
+    form: Mapping[str, Any]
+    request_key: str
+    replayed: bool
+
+
+def upload_key(movie_id: str) -> str:
+    return f"uploads/{movie_id}/movie"
+
+
+async def new_movie(stores: Stores, actor: Actor, order: NewMovie) -> Announced:
+    """Make a movie that waits for its file, and a signed form for it. The same key gets the same movie, a fresh form.
+
+    Raises InvalidParameter, KeyReused, Unavailable.
+    """
+    if not _SHA256.fullmatch(order.sha256):
+        raise InvalidParameter("movie_data_sha256", "must be 64 hexadecimal digits, lower case")
+    if not 1 <= order.length <= stores.policy.max_upload_bytes:
+        raise InvalidParameter(
+            "movie_data_length", f"must be between 1 and {stores.policy.max_upload_bytes} bytes; is the file too large?"
+        )
+    if not actor.course_id:
+        raise InvalidParameter("course_id", "you belong to no course yet; ask your teacher for the course key")
+    digest = input_digest(order.sent)
+    key_id = receipt_id(actor.user_id, order.request_key)
+    for _ in range(3):
+        now = stores.clock.now()
+        existing = await stores.receipts.get(key_id)
+        if existing and not existing.retired(now):
+            if existing.input_digest != digest:
+                raise KeyReused
+            return await _announced(stores, existing, order, replayed=True)
+        movie_id = stores.ids.movie_id()
+        receipt = Receipt(
+            receipt_id=key_id,
+            user_id=actor.user_id,
+            request_key=order.request_key,
+            kind="inspect",
+            input_digest=digest,
+            job_id=stores.ids.token(),
+            movie_id=movie_id,
+            state="accepted",
+            attempts=0,
+            created_at=now,
+            updated_at=now,
+            client_version=order.client_version,
+        )
+        row = {
+            **order.details,
+            "movie_id": movie_id,
+            "user_id": actor.user_id,
+            "user_name": actor.name,
+            "course_id": actor.course_id,
+            "title": order.title,
+            "movie_data_sha256": order.sha256,
+            "movie_data_length": order.length,
+            "upload_receipt_id": key_id,
+            "published": False,
+            "deleted": False,
+            "rotation": 0,
+        }
+        try:
+            await stores.transact([stores.receipts.admit_write(receipt, now), stores.movies.new_write(row, now)])
+        except TransactionRefused:
+            continue
+        except OutcomeUnknown:
+            made = await stores.receipts.get(key_id)
+            if made is None or made.job_id != receipt.job_id:
+                raise
+        return await _announced(stores, receipt, order, replayed=False)
+    raise EditedMeanwhile
+
+
+async def _announced(stores: Stores, receipt: Receipt, order: NewMovie, *, replayed: bool) -> Announced:
+    form = await stores.objects.upload_form(upload_key(receipt.movie_id), order.length)
+    return Announced(receipt.movie_id, form, receipt.request_key, replayed)
+
+
+async def process_upload(
+    stores: Stores, actor: Actor, movie_id: str, *, course_id: str | None = None, ipaddr: str | None = None
+) -> Movie:
+    """Admit the inspection of a file that has arrived. Repeating it is harmless: an admitted one is left alone.
+
+    Raises MovieNotFound, NoRight, UploadMissing, Unavailable.
+    """
+    for _ in range(4):
+        movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
+        again = movie.status == UNUSABLE and movie.row.get("failure_code") in RETRYABLE
+        if movie.deleted or movie.tracing or not (movie.status == UPLOADING or again):
+            return movie
+        found = await stores.objects.head(upload_key(movie_id))
+        if found is None:
+            raise UploadMissing
+        if await _inspection_admitted(stores, actor, movie, found, again, ipaddr):
+            return await stores.movies.get(movie_id) or movie
+    raise EditedMeanwhile
+
+
+async def _inspection_admitted(
+    stores: Stores, actor: Actor, movie: Movie, found: Stored, again: bool, ipaddr: str | None
+) -> bool:
+    now = stores.clock.now()
+    inputs = {
+        "source": {"key": found.key, "etag": found.etag, "length": found.length},
+        "length": int(movie.row.get("movie_data_length") or 0),
+        "sha256": movie.row.get("movie_data_sha256", ""),
+        "rotation": int(movie.row.get("rotation") or 0),
+        "plan_version": PLAN_VERSION,
+    }
+    receipt = None if again else await stores.receipts.get(movie.row.get("upload_receipt_id", ""))
+    fresh = receipt is None or receipt.state != "accepted"
+    if receipt is None or fresh:
+        receipt = _second_receipt(stores, actor, movie, inputs, now)
+        noted: Write = stores.receipts.admit_write(receipt, now)
+    else:
+        noted = stores.receipts.resolved_write(receipt, inputs, now)
+    job = queued_lease(stores, actor, receipt, "inspect", now)
+    arrived = audit.event(
+        stores.ids.log_id(now),
+        "movie.inspection.started" if again else "movie.upload.completed",
+        now,
+        user_id=actor.user_id,
+        movie_id=movie.movie_id,
+        course_id=movie.course_id,
+        ipaddr=ipaddr,
+        trace_job_id=receipt.job_id,
+        request_key=receipt.request_key,
+        attempt=1,
+    )
+    started = stores.movies.start_write(movie, job, now, when.inspection_may_start(now), None)
+    try:
+        await stores.transact([started, noted, stores.audit.event_write(arrived)])
+    except TransactionRefused:
+        return False
+    except OutcomeUnknown:
+        row = await stores.movies.get(movie.movie_id)
+        if not (row and row.tracing and row.tracing.job_id == receipt.job_id):
+            raise
+    try:
+        await stores.queue.send(JobMessage(movie.movie_id, receipt.job_id, 1))
+    except Unavailable:
+        log.warning("job.announce_failed", movie_id=movie.movie_id, job_id=receipt.job_id, attempt=1)
+    return True
+
+
+def _second_receipt(stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int) -> Receipt:
+    """The receipt of an inspection that is tried again, under a key of the server's own."""
+    key = stores.ids.token()
+    return Receipt(
+        receipt_id=receipt_id(actor.user_id, key),
+        user_id=actor.user_id,
+        request_key=key,
+        kind="inspect",
+        input_digest=input_digest({"movie_id": movie.movie_id, "again": True}),
+        job_id=stores.ids.token(),
+        movie_id=movie.movie_id,
+        state="accepted",
+        attempts=0,
+        created_at=now,
+        updated_at=now,
+        inputs=inputs,
+    )
