@@ -1,0 +1,125 @@
+"""Everything that a process holds open: one session, its clients, the stores. Opened once, closed in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aioboto3
+from aiobotocore.config import AioConfig
+
+from service.domain.clock import Clock
+from service.domain.ids import Ids
+from service.settings import Settings
+from service.store.objects import Objects
+from service.store.queue import Queue, ensure_queue
+from service.store.schema import Made, create_tables
+from service.store.stores import Stores, build_stores
+from service.store.table import Database
+from service.usecases.frame_archive import Directories
+
+EMULATOR_REGION = "us-east-1"
+_EMULATOR_KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": EMULATOR_REGION}
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What views, workers and commands share. `endpoint` is the embedded emulator's, None on AWS."""
+
+    settings: Settings
+    stores: Stores
+    endpoint: str | None = None
+    directories: Directories = field(default_factory=Directories)
+
+    async def health(self) -> dict[str, bool]:
+        """Does each dependency answer within two seconds?"""
+        stores = self.stores
+        pings = {
+            "database": stores.database.client.describe_table(TableName=stores.database.prefix + "movies"),
+            "storage": stores.objects.client.head_bucket(Bucket=stores.objects.bucket),
+            "queue": stores.queue.depth(),
+        }
+        answers = await asyncio.gather(*(_answers(ping) for ping in pings.values()))
+        return dict(zip(pings, answers, strict=True))
+
+
+async def _answers(ping: Any) -> bool:
+    try:
+        async with asyncio.timeout(2):
+            await ping
+    except Exception:  # whatever is wrong with it, it does not answer
+        return False
+    return True
+
+
+def _config(**more: Any) -> AioConfig:
+    """The clients never repeat a request themselves: see service.store.table."""
+    return AioConfig(
+        retries={"total_max_attempts": 1, "mode": "standard"}, max_pool_connections=100, connect_timeout=3, **more
+    )
+
+
+@asynccontextmanager
+async def open_runtime(
+    settings: Settings,
+    *,
+    endpoint: str | None = None,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+) -> AsyncIterator[Runtime]:
+    """Open clients and stores. With `endpoint` (the embedded emulator's) whatever is missing there is made first."""
+    session = aioboto3.Session(**_EMULATOR_KEYS) if endpoint else aioboto3.Session()
+    async with AsyncExitStack() as stack:
+
+        async def client(name: str, config: AioConfig) -> Any:
+            return await stack.enter_async_context(session.client(name, endpoint_url=endpoint, config=config))
+
+        dynamodb = await client("dynamodb", _config(read_timeout=10))
+        s3 = await client(
+            "s3",
+            _config(
+                read_timeout=60,
+                signature_version="s3v4",
+                s3={"addressing_style": "path"} if endpoint else None,
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+            ),
+        )
+        sqs = await client("sqs", _config(read_timeout=30))
+        objects = Objects(s3, settings.bucket)
+        if endpoint:
+            await create_tables(dynamodb, settings.table_prefix)
+            await objects.ensure_bucket()
+            queue_url = await ensure_queue(sqs, queue_name(settings))
+        else:
+            queue_url = settings.queue_url or (await sqs.get_queue_url(QueueName=queue_name(settings)))["QueueUrl"]
+        stores = build_stores(
+            Database(dynamodb, settings.table_prefix), objects, Queue(sqs, queue_url), settings.policy(), clock, ids
+        )
+        yield Runtime(settings=settings, stores=stores, endpoint=endpoint)
+
+
+def queue_name(settings: Settings) -> str:
+    return f"{settings.table_prefix}jobs"
+
+
+async def make_everything(settings: Settings, *, endpoint: str | None = None) -> Made:
+    """Tables, bucket and queue of a deployment; what exists is left alone."""
+    session = aioboto3.Session(**_EMULATOR_KEYS) if endpoint else aioboto3.Session()
+    async with (
+        session.client("dynamodb", endpoint_url=endpoint, config=_config()) as dynamodb,
+        session.client("s3", endpoint_url=endpoint, config=_config()) as s3,
+        session.client("sqs", endpoint_url=endpoint, config=_config()) as sqs,
+    ):
+        made = await create_tables(dynamodb, settings.table_prefix)
+        if await Objects(s3, settings.bucket).ensure_bucket():
+            made.created.append(settings.bucket)
+        else:
+            made.present.append(settings.bucket)
+        if not settings.queue_url:
+            await ensure_queue(sqs, queue_name(settings))
+            made.present.append(queue_name(settings))
+    return made
