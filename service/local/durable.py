@@ -30,7 +30,8 @@ import structlog
 from service.local import exchange
 from service.local.exchange import App, Reply
 from service.local.journal import Journal, JournalUnwritable, Record, encode, frame
-from service.local.retained import DYNAMODB, ITEM_WRITES, TABLE_CHANGES, TTL_CHANGE, Retained, transaction_digest
+from service.local.retained import DYNAMODB, ITEM_WRITES, TABLE_CHANGES, TTL_CHANGE, Retained
+from service.local.transaction import Transaction
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +40,7 @@ READS = frozenset(
     {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "ListTables"}
     | {"DescribeContinuousBackups", "ListTagsOfResource", "DescribeLimits", "DescribeEndpoints"}
 )
-PAGE_ITEMS = 2000
+PAGE_ITEMS = 1000
 BATCH_ITEMS = 25
 BATCH_BYTES = 1_000_000
 
@@ -137,11 +138,14 @@ class Durable:
         """
         async with self._lock:
             extra: Record = {}
-            if op == "TransactWriteItems":
-                found = self._known_transaction(body)
-                if isinstance(found, Reply):
-                    return found
-                body, extra = found
+            transaction = Transaction.parse(body) if op == "TransactWriteItems" else None
+            if transaction:
+                settled = self._settled(transaction)
+                if settled:
+                    return settled
+                body = transaction.body()
+                if transaction.token:
+                    extra = {"token": transaction.token, "digest": transaction.digest}
             reply = await self.forward(DYNAMODB + op, body)
             if reply.status >= 500:
                 raise StateUncertain(f"{op} was answered with {reply.status}: it may be half done.")
@@ -214,6 +218,7 @@ class Durable:
             if "LastEvaluatedKey" not in page:
                 return
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+            await asyncio.sleep(0)  # the application never waits for anything: let other requests in between pages
 
     async def _table_names(self) -> set[str]:
         names: set[str] = set()
@@ -258,25 +263,22 @@ class Durable:
 
     # --- what the emulator would decide by its own clock ---
 
-    def _known_transaction(self, body: bytes) -> Reply | tuple[bytes, Record]:
-        """The reply to a repeated token, or the body without its token and what the journal keeps of the token."""
-        try:
-            request = json.loads(body)
-            token = request.pop("ClientRequestToken", None)
-        except (ValueError, AttributeError, TypeError):
-            return body, {}  # not a transaction: the application refuses it in its own words
-        if not isinstance(token, str):
-            return body, {}
-        digest = transaction_digest(request)
-        earlier = self.retained.token_digest(token, self._clock())
-        if earlier == digest:
+    def _settled(self, transaction: Transaction) -> Reply | None:
+        """The reply to a transaction that must not be carried out: wrong, done already, or under a used token."""
+        missing = transaction.missing_key(self.retained.table_keys())
+        if missing:
+            return _error(
+                "ValidationException", f"One or more parameter values were invalid: Missing the key {missing}"
+            )
+        earlier = self.retained.token_digest(transaction.token, self._clock()) if transaction.token else None
+        if earlier == transaction.digest:
             return _json_reply(200, {})
         if earlier:
             return _error(
                 "IdempotentParameterMismatchException",
                 "The ClientRequestToken was used in the last ten minutes for another transaction.",
             )
-        return json.dumps(request, separators=(",", ":")).encode("utf-8"), {"token": token, "digest": digest}
+        return None
 
     async def _change_time_to_live(self, body: bytes) -> Reply:
         async with self._lock:

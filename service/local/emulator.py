@@ -94,7 +94,6 @@ class Emulator:
         await asyncio.to_thread(self._lock.acquire)
         try:
             (self.data_dir / "objects").mkdir(exist_ok=True)
-            _remove_unfinished(self.data_dir / "objects")
             self._socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
             self._port = self._socket.getsockname()[1]
             await self._launch()
@@ -135,6 +134,7 @@ class Emulator:
             raise RuntimeError("The emulator is stopped.")
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_BYTES:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
+        _remove_unfinished(self.data_dir / "objects")
         config = {
             "journal": str(self.data_dir / "tables.journal"),
             "socket_fd": self._socket.fileno(),

@@ -14,7 +14,6 @@ from typing import Any
 import structlog
 
 from service.local.durable import Durable
-from service.local.retained import DYNAMODB
 
 EVERY_SECONDS = 60.0
 OLDEST_SECONDS = 5 * 365 * 86400
@@ -35,8 +34,7 @@ async def delete_expired(durable: Durable, now: float) -> int:
             },
         }
         expression = "#ttl BETWEEN :oldest AND :now"
-        described = await durable.forward(DYNAMODB + "DescribeTable", json.dumps({"TableName": table}).encode())
-        key_names = [part["AttributeName"] for part in json.loads(described.body)["Table"]["KeySchema"]]
+        key_names = durable.retained.table_keys()[table]
         expired = [item async for item in durable.scan(table, FilterExpression=expression, **condition)]
         for item in expired:
             delete = {

@@ -58,6 +58,14 @@ class Retained:
         """Names of the tables that exist according to the kept requests."""
         return {key[1] for key in self._requests if key[0] == "table" and key[2] == "CreateTable"}
 
+    def table_keys(self) -> dict[str, list[str]]:
+        """Table -> the names of its key attributes."""
+        return {
+            key[1]: [part["AttributeName"] for part in request["body"]["KeySchema"]]
+            for key, request in self._requests.items()
+            if key[0] == "table" and key[2] == "CreateTable"
+        }
+
     def time_to_live(self) -> dict[str, str]:
         """Table -> attribute with the epoch second after which an item may go. Only tables where it is switched on."""
         found: dict[str, str] = {}

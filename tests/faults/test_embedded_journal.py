@@ -1,0 +1,279 @@
+"""The journal under the embedded tables: damage is said, size is bounded, and repeating it gives the same tables."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.local import exchange
+from service.local.durable import Durable
+from service.local.emulator import Emulator, EmulatorFailed
+from service.local.expiry import delete_expired
+from service.local.journal import Journal
+from tests.support.writers import TABLE, client, create_table, items
+
+JOURNAL = "tables.journal"
+BOUND = 200_000
+
+
+class Clock:
+    """Epoch seconds that stand still unless told to go on."""
+
+    now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Machine:
+    """The durable layer over the real emulator in this process. `die` forgets all memory, as a death would."""
+
+    def __init__(self, path: Path, max_bytes: int = 10**9) -> None:
+        self.path, self.max_bytes, self.clock = path, max_bytes, Clock()
+        self.durable = Durable(_emulator(), Journal(path), max_bytes=max_bytes, clock=self.clock)
+
+    async def die(self) -> None:
+        """Lose everything but the journal, and start again from it."""
+        await _forget_everything()
+        self.durable = Durable(_emulator(), Journal(self.path), max_bytes=self.max_bytes, clock=self.clock)
+        await self.durable.replay()
+
+    async def ask(self, op: str, **body: Any) -> tuple[int, dict[str, Any]]:
+        """Status and JSON of one request."""
+        reply = await self.durable.dynamodb(op, json.dumps(body).encode("utf-8"))
+        return reply.status, json.loads(reply.body)
+
+    async def table(self) -> list[dict[str, Any]]:
+        """All items, in an order that does not depend on their history."""
+        return sorted([item async for item in self.durable.scan(TABLE)], key=lambda item: item["k"]["S"])
+
+
+def _emulator() -> exchange.App:
+    from ministack.app import app
+
+    return app  # type: ignore[no-any-return]
+
+
+async def _forget_everything() -> None:
+    await exchange.call(_emulator(), exchange.http_scope("POST", "/_ministack/reset", b"", []), b"")
+
+
+@pytest.fixture
+async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
+    await _forget_everything()
+    machine = Machine(tmp_path / JOURNAL)
+    await machine.durable.replay()
+    status, _ = await machine.ask(
+        "CreateTable",
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "k", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    assert status == 200
+    yield machine
+    await _forget_everything()
+
+
+async def _after_a_kill(emulator: Emulator) -> dict[str, dict[str, Any]]:
+    """Kill the emulator; all items, over a new connection."""
+    os.kill(emulator.pid, signal.SIGKILL)
+    async with client("dynamodb", emulator.endpoint) as db:
+        return await items(db)
+
+
+async def _some_requests(machine: Machine, chance: random.Random, count: int) -> int:
+    """Random conditional writes on a few items. Returns how many were refused."""
+    refused = 0
+    for _ in range(count):
+        key, other = ({"k": {"S": f"item {chance.randrange(6)}"}} for _ in range(2))
+        number = {"N": str(chance.randrange(3))}
+        update: dict[str, Any] = {
+            "TableName": TABLE,
+            "Key": key,
+            "UpdateExpression": "SET n = if_not_exists(n, :zero) + :one ADD seen :set",
+            "ConditionExpression": "attribute_not_exists(n) OR n < :limit",
+            "ExpressionAttributeValues": {
+                ":zero": {"N": "0"},
+                ":one": {"N": "1"},
+                ":limit": {"N": str(chance.randrange(8))},
+                ":set": {"NS": [number["N"]]},
+            },
+        }
+        put = {"TableName": TABLE, "Item": {**other, "v": number}, "ConditionExpression": "attribute_not_exists(k)"}
+        match chance.randrange(5):
+            case 0:
+                status, _ = await machine.ask("UpdateItem", **update)
+            case 1:
+                status, _ = await machine.ask("PutItem", **put)
+            case 2:
+                status, _ = await machine.ask(
+                    "DeleteItem", TableName=TABLE, Key=key, ConditionExpression="attribute_exists(k)"
+                )
+            case 3:
+                status, _ = await machine.ask("TransactWriteItems", TransactItems=[{"Update": update}, {"Put": put}])
+            case _:
+                token = f"token {chance.randrange(count // 4)}"
+                status, _ = await machine.ask(
+                    "TransactWriteItems", TransactItems=[{"Update": update}], ClientRequestToken=token
+                )
+        refused += status != 200
+    return refused
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_repeated_journal_gives_the_same_tables(machine: Machine, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(3):
+        refused = await _some_requests(machine, chance, 120)
+        assert 0 < refused < 120
+        if chance.random() < 0.5:
+            await machine.durable.snapshot()
+            await _some_requests(machine, chance, 20)
+        before = await machine.table()
+        assert before
+        await machine.die()
+        assert await machine.table() == before
+
+
+async def test_refused_requests_and_reads_leave_no_trace_in_the_journal(machine: Machine) -> None:
+    size = machine.durable.journal.size
+    condition = {"TableName": TABLE, "Key": {"k": {"S": "absent"}}, "ConditionExpression": "attribute_exists(k)"}
+    assert (await machine.ask("DeleteItem", **condition))[0] == 400
+    assert (await machine.ask("TransactWriteItems", TransactItems=[{"Delete": condition}]))[0] == 400
+    assert (await machine.ask("Scan", TableName=TABLE))[0] == 200
+    assert machine.durable.journal.size == size
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+async def test_a_transaction_token_counts_for_ten_minutes_across_deaths(machine: Machine, snapshot: bool) -> None:
+    async def add(amount: str) -> tuple[int, dict[str, Any]]:
+        update = {
+            "TableName": TABLE,
+            "Key": {"k": {"S": "sum"}},
+            "UpdateExpression": "ADD n :amount",
+            "ExpressionAttributeValues": {":amount": {"N": amount}},
+        }
+        return await machine.ask("TransactWriteItems", TransactItems=[{"Update": update}], ClientRequestToken="once")
+
+    assert (await add("1"))[0] == 200
+    assert (await add("1"))[0] == 200
+    if snapshot:
+        await machine.durable.snapshot()
+    await machine.die()
+    machine.clock.now += 599
+    assert (await add("1"))[0] == 200
+    assert await machine.table() == [{"k": {"S": "sum"}, "n": {"N": "1"}}]
+    status, error = await add("2")
+    assert (status, error["__type"].rpartition("#")[2]) == (400, "IdempotentParameterMismatchException")
+    machine.clock.now += 2
+    assert (await add("2"))[0] == 200
+    assert await machine.table() == [{"k": {"S": "sum"}, "n": {"N": "3"}}]
+
+
+async def test_expired_items_go_and_stay_gone_and_their_keys_can_be_taken_again(machine: Machine) -> None:
+    live, passed = str(int(machine.clock.now) + 100), str(int(machine.clock.now) - 1)
+
+    async def put(key: str, ttl: dict[str, str]) -> int:
+        item = {"k": {"S": key}, "expires": ttl}
+        free = "attribute_not_exists(k)"
+        return (await machine.ask("PutItem", TableName=TABLE, Item=item, ConditionExpression=free))[0]
+
+    setting = {"Enabled": True, "AttributeName": "expires"}
+    assert (await machine.ask("UpdateTimeToLive", TableName=TABLE, TimeToLiveSpecification=setting))[0] == 200
+    times = {"live": {"N": live}, "passed": {"N": passed}, "text": {"S": passed}, "ancient": {"N": "9"}}
+    for key, ttl in times.items():
+        assert await put(key, ttl) == 200
+    assert await delete_expired(machine.durable, machine.clock.now) == 1
+    assert await put("passed", {"N": live}) == 200, "the key is free again"
+    before = await machine.table()
+    assert [item["k"]["S"] for item in before] == ["ancient", "live", "passed", "text"]
+    await machine.die()
+    assert await machine.table() == before
+    described = (await machine.ask("DescribeTimeToLive", TableName=TABLE))[1]["TimeToLiveDescription"]
+    assert described == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
+
+
+async def test_what_cannot_be_kept_is_refused(machine: Machine) -> None:
+    status, error = await machine.ask("CreateBackup", TableName=TABLE, BackupName="later")
+    assert (status, error["__type"].rpartition("#")[2]) == (400, "UnknownOperationException")
+
+
+async def test_a_deleted_table_leaves_nothing_to_a_new_one_of_its_name(machine: Machine) -> None:
+    await machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": "old"}})
+    assert (await machine.ask("DeleteTable", TableName=TABLE))[0] == 200
+    await machine.durable.snapshot()
+    await machine.die()
+    assert (await machine.ask("ListTables"))[1]["TableNames"] == []
+
+
+async def test_twenty_thousand_small_writes_leave_a_small_journal(tmp_path: Path) -> None:
+    largest = 0
+    async with Emulator(tmp_path, max_journal_bytes=BOUND) as emulator, client("dynamodb", emulator.endpoint) as db:
+        await create_table(db)
+        for step in range(200):
+            puts = [{"k": {"S": f"item {i}"}, "n": {"N": str(step)}} for i in range(100)]
+            await db.transact_write_items(TransactItems=[{"Put": {"TableName": TABLE, "Item": put}} for put in puts])
+            largest = max(largest, (tmp_path / JOURNAL).stat().st_size)
+        assert (await emulator.health())["journal"]["snapshots"] >= 5
+        found = await _after_a_kill(emulator)
+    one_request = 10_000
+    assert BOUND // 2 < largest < BOUND + one_request
+    assert {key: item["n"]["N"] for key, item in found.items()} == {f"item {i}": "199" for i in range(100)}
+    assert (tmp_path / JOURNAL).stat().st_size < 20_000, "an orderly stop leaves no more than what stands"
+
+
+async def test_a_torn_last_line_is_dropped_and_said(tmp_path: Path) -> None:
+    torn = b'0badc0de {"at":1,"target":"DynamoDB_20120810.PutItem","body":{"Tab'
+    async with Emulator(tmp_path) as emulator, client("dynamodb", emulator.endpoint) as db:
+        await create_table(db)
+        await db.put_item(TableName=TABLE, Item={"k": {"S": "whole"}})
+    with (tmp_path / JOURNAL).open("ab") as journal:
+        journal.write(torn)
+    async with Emulator(tmp_path) as emulator, client("dynamodb", emulator.endpoint) as db:
+        assert set(await items(db)) == {"whole"}
+        assert (await emulator.health())["journal"]["dropped_bytes"] == len(torn)
+        said = [json.loads(line) for line in emulator.log_path.read_text().splitlines() if line.startswith("{")]
+        assert [line["bytes"] for line in said if line["event"] == "journal_torn_line_dropped"] == [len(torn)]
+        await db.put_item(TableName=TABLE, Item={"k": {"S": "later"}})
+        assert set(await _after_a_kill(emulator)) == {"whole", "later"}
+
+
+async def test_a_damaged_middle_stops_the_start_with_words_and_changes_nothing(tmp_path: Path) -> None:
+    async with Emulator(tmp_path) as emulator, client("dynamodb", emulator.endpoint) as db:
+        await create_table(db)
+        await db.put_item(TableName=TABLE, Item={"k": {"S": "kept"}})
+    journal = tmp_path / JOURNAL
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(b"ledger", b"lodger")
+    damaged = b"".join(lines)
+    journal.write_bytes(damaged)
+    with pytest.raises(EmulatorFailed, match=r"damaged at line 2 \(byte \d+\)"):
+        await Emulator(tmp_path).start()
+    assert journal.read_bytes() == damaged
+
+
+async def test_readers_are_served_while_a_new_journal_is_made(machine: Machine) -> None:
+    for start in range(0, 3000, 25):
+        puts = [{"PutRequest": {"Item": {"k": {"S": f"item {start + i}"}}}} for i in range(25)]
+        assert (await machine.ask("BatchWriteItem", RequestItems={TABLE: puts}))[0] == 200
+    snapshot = asyncio.create_task(machine.durable.snapshot())
+    write = asyncio.create_task(machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": "waits"}}))
+    reads = 0
+    while not snapshot.done():
+        assert (await machine.ask("GetItem", TableName=TABLE, Key={"k": {"S": "item 7"}}))[0] == 200
+        reads += 1
+        assert not write.done() or snapshot.done()
+        await asyncio.sleep(0)
+    assert reads > 1
+    assert (await write)[0] == 200
+    before = await machine.table()
+    assert len(before) == 3001
+    await machine.die()
+    assert await machine.table() == before
