@@ -1,0 +1,154 @@
+// @ts-check
+/**
+ * Every request a page makes. The key travels in an HttpOnly cookie, so no page ever sees it. Addresses are relative
+ * to the page: all pages lie side by side, so the same files work below any mount point.
+ */
+import { Problem, asProblem, problemOf } from './problem.js';
+
+const CLIENT_VERSION = 'page-1';
+const PATIENCE = 20_000;
+
+/** @param {string} path @param {Record<string, any>} [query] */
+export function address(path, query = {}) {
+  const url = new URL(path, document.baseURI);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
+  }
+  return url.href;
+}
+
+/** @param {Record<string, any>} fields without those that are null or undefined @returns {Record<string, string>} */
+function given(fields) {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/**
+ * @param {string} url @param {RequestInit} init @param {{attempt?: number}} [options]
+ * @returns {Promise<any>} the envelope, when it says error: false
+ */
+async function ask(url, init, { attempt = 0 } = {}) {
+  let response;
+  let body = null;
+  try {
+    const headers = new Headers(init.headers);
+    headers.set('X-Client-Version', CLIENT_VERSION);
+    if (attempt > 0) headers.set('X-Retry-Reason', 'network');
+    response = await fetch(url, { credentials: 'same-origin', signal: AbortSignal.timeout(PATIENCE), ...init, headers });
+    const text = await response.text();
+    body = text ? JSON.parse(text) : null;
+  } catch (thrown) {
+    if (!response) throw asProblem(thrown);
+    if (!(thrown instanceof SyntaxError)) throw asProblem(thrown);
+  }
+  if (!response.ok || !body || body.error) throw problemOf(response, body);
+  return body;
+}
+
+/** @param {string} path @param {Record<string, any>} [query] */
+const get = (path, query) => ask(address(path, query), { method: 'GET' });
+
+/** @param {string} path @param {Record<string, any>} [fields] */
+const post = (path, fields = {}) => ask(address(path), { method: 'POST', body: new URLSearchParams(given(fields)) });
+
+/** @param {string} path @param {Record<string, any>} fields @param {{attempt?: number}} [options] */
+const postJson = (path, fields, options) =>
+  ask(
+    address(path),
+    { method: 'POST', body: JSON.stringify(fields), headers: { 'Content-Type': 'application/json' } },
+    options,
+  );
+
+export const whoAmI = () => post('api/check-api_key');
+export const signOut = () => fetch(address('signout'), { method: 'POST', credentials: 'same-origin' });
+/** @param {string} email */
+export const resendLink = (email) => post('api/resend-link', { email });
+
+export const listMovies = () => post('api/list-movies');
+/** @param {string} movie_id @param {string} property @param {string} value */
+export const setMovieProperty = (movie_id, property, value) =>
+  post('api/set-metadata', { set_movie_id: movie_id, property, value });
+/** @param {string} movie_id @param {boolean} gone */
+export const deleteMovie = (movie_id, gone) => post('api/delete-movie', { movie_id, delete: gone ? 1 : 0 });
+
+/** @param {Record<string, any>} fields */
+export const newMovie = (fields) => post('api/new-movie', fields);
+/** @param {string} movie_id */
+export const processUpload = (movie_id) => postJson('resize-api/v1/process-upload', { movie_id });
+
+/** @param {string} movie_id @param {{frame_start?: number, frame_count?: number}} [range] */
+export const movieMetadata = (movie_id, range = {}) => get('api/get-movie-metadata', { movie_id, ...range });
+
+/** @param {{movie_id: string, lease_request_key: string, analysis_lease_id?: string | null, take_over?: number}} fields */
+export const acquireLease = (fields) => post('api/acquire-movie-analysis-lease', fields);
+/** @param {string} movie_id @param {string} analysis_lease_id */
+export const heartbeatLease = (movie_id, analysis_lease_id) =>
+  post('api/heartbeat-movie-analysis-lease', { movie_id, analysis_lease_id });
+/** Works while the page is being closed. @param {string} movie_id @param {string} analysis_lease_id */
+export const releaseLease = (movie_id, analysis_lease_id) =>
+  navigator.sendBeacon(
+    address('api/release-movie-analysis-lease'),
+    new URLSearchParams({ movie_id, analysis_lease_id }),
+  );
+
+/** @param {{movie_id: string, frame_number: number, trackpoints: string, analysis_lease_id: string}} fields */
+export const putTrackpoints = (fields) => post('api/put-frame-trackpoints', fields);
+/** @param {{movie_id: string, old_label: string, new_label: string, analysis_lease_id: string}} fields */
+export const renameMarker = (fields) => post('api/rename-marker', fields);
+/** @param {Record<string, any>} fields movie_id, analysis_lease_id and one of trim_start_frame, trim_end_frame */
+export const setTrim = (fields) => post('api/set-movie-trim', fields);
+/** @param {{movie_id: string, fpm: number, analysis_lease_id: string}} fields */
+export const setFpm = (fields) => post('api/set-movie-fpm', fields);
+
+/** @param {Record<string, any>} fields @param {number} attempt 0 for the first, more for repetitions of the same intent */
+export const traceMovie = (fields, attempt) => postJson('resize-api/v1/trace-movie', fields, { attempt });
+/** @param {string} movie_id */
+export const cancelTrace = (movie_id) => postJson('resize-api/v1/cancel-trace', { movie_id });
+
+/** @param {string} movie_id */
+export const results = (movie_id) => get('api/get-movie-trackpoints', { movie_id, format: 'json' });
+/** @param {string} movie_id @param {string} format */
+export const exportAddress = (movie_id, format) => address('api/get-movie-trackpoints', { movie_id, format });
+/** @param {string} movie_id */
+export const thumbnailAddress = (movie_id) => address('resize-api/v1/first-frame', { movie_id });
+
+/** One picture, as the analysis sees it. @param {string} movie_id @param {number} frame_number @param {AbortSignal} signal */
+export async function framePicture(movie_id, frame_number, signal) {
+  let response;
+  try {
+    response = await fetch(address('resize-api/v1/frame', { movie_id, frame_number }), { signal });
+    if (response.ok) return await response.blob();
+  } catch (thrown) {
+    throw asProblem(thrown);
+  }
+  throw problemOf(response, await response.json().catch(() => null));
+}
+
+/**
+ * Send a file to the object store by a presigned form. XHR, since fetch tells nothing of an upload's progress.
+ * @param {{url: string, fields: Record<string, string>}} form @param {Blob} file
+ * @param {(part: number) => void} onProgress 0 to 1 @param {AbortSignal} signal @returns {Promise<void>}
+ */
+export function uploadFile(form, file, onProgress, signal) {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(form.fields)) body.append(name, value);
+  body.append('file', file); // the store wants the file last
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', form.url);
+    request.upload.onprogress = (event) => {
+      if (event.lengthComputable) onProgress(event.loaded / event.total);
+    };
+    request.onload = () => {
+      if (request.status >= 200 && request.status < 300) resolve();
+      else reject(new Problem({ kind: 'invalid', message: 'The store did not take the file. Try again.', status: request.status }));
+    };
+    request.onerror = () => reject(new Problem({ kind: 'unreachable', message: 'The connection broke while the file was being sent.' }));
+    request.onabort = () => reject(new DOMException('Stopped', 'AbortError'));
+    signal.addEventListener('abort', () => request.abort());
+    request.send(body);
+  });
+}

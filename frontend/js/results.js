@@ -1,0 +1,118 @@
+// @ts-check
+/** What a trace has found: measures, charts, the table, the files, and the markers that were lost on the way. */
+import { exportAddress } from './api.js';
+import { Chart } from './chart.js';
+import { byId, keyed, make, setLink, setText, show } from './dom.js';
+import { rulerMillimetres } from './geometry.js';
+import { basis, measures } from './measures.js';
+import { lostRuns, lostSentence } from './spans.js';
+import { hasResults, isTracing, trimEnd, trimStart } from './state.js';
+import { calibrationWords } from './words.js';
+
+/** @typedef {import('./state.js').State} State */
+
+const MOST_ROWS = 1000;
+const FORMATS = /** @type {const} */ (['csv', 'xlsx', 'json']);
+
+/** Traced frames inside the trim, in order. @param {State} state @returns {number[]} */
+function tracedFrames(state) {
+  const [start, end] = [trimStart(state), trimEnd(state)];
+  return Object.keys(state.frames).map(Number).filter((frame) => frame >= start && frame <= end).sort((a, b) => a - b);
+}
+
+/** Positions of all markers that are no rulers, in millimetres where that is known. @param {State} state @returns {import('./chart.js').ChartData | null} */
+export function chartData(state) {
+  if (!hasResults(state)) return null;
+  const scale = calibrationWords(state).pxPerMm ?? 1;
+  /** @type {Map<string, import('./chart.js').Series>} */
+  const series = new Map();
+  for (const frame of tracedFrames(state)) {
+    for (const marker of state.frames[frame]) {
+      if (rulerMillimetres(marker.label) !== null) continue;
+      const one = series.get(marker.label) ?? { label: marker.label, color: marker.color ?? '#d55e00', values: [] };
+      series.set(marker.label, one);
+      one.values.push({ frame, x: marker.x / scale, y: marker.y / scale, lost: marker.status === 0 });
+    }
+  }
+  const fpm = Number(state.metadata?.fpm ?? 0);
+  const first = trimStart(state);
+  const [time, timeUnit] = timeScale(fpm, trimEnd(state) - first, first);
+  return { series: [...series.values()], unit: scale === 1 ? 'px' : 'mm', time, timeUnit, first, last: trimEnd(state) };
+}
+
+/** The unit in which a movie's length is easy to read. @param {number} fpm @param {number} frames @param {number} first @returns {[(frame: number) => number, string]} */
+export function timeScale(fpm, frames, first) {
+  if (!(fpm > 0)) return [(frame) => frame, 'frames'];
+  const minutes = frames / fpm;
+  if (minutes > 300) return [(frame) => (frame - first) / fpm / 60, 'hours'];
+  if (minutes < 3) return [(frame) => ((frame - first) / fpm) * 60, 'seconds'];
+  return [(frame) => (frame - first) / fpm, 'minutes'];
+}
+
+export class Results {
+  /** @param {{store: import('./state.js').Store, onFrame: (frame: number) => void}} options */
+  constructor({ store, onFrame }) {
+    this.store = store;
+    this.onFrame = onFrame;
+    this.chart = new Chart(byId('chart'), onFrame);
+    byId('positions').addEventListener('toggle', () => this.#fillTable(store.state));
+  }
+
+  /** @param {State} state @param {State | null} before */
+  render(state, before) {
+    const there = hasResults(state);
+    show(byId('charts'), there);
+    show(byId('no-results'), !there);
+    show(byId('have-results'), there);
+    for (const format of FORMATS) setLink(byId(`download-${format}`), there ? exportAddress(state.movieId, format) : null);
+    setLink(byId('download-movie'), there && !isTracing(state) ? (state.metadata?.movie_traced_url ?? null) : null);
+    if (before === null || state.frames !== before.frames || state.metadata !== before.metadata || state.edits !== before.edits) {
+      this.#draw(state);
+    }
+    if (before === null || state.results !== before.results) this.#drawMeasures(state);
+    this.chart.moveCursor(state.frame);
+  }
+
+  /** @param {State} state */
+  #draw(state) {
+    const data = chartData(state);
+    this.chart.draw(data);
+    keyed(byId('legend'), data?.series ?? [], (one) => one.label,
+      (one) => make('li', {}, make('span', { class: 'dot', 'aria-hidden': 'true' }), make('span', { text: one.label })),
+      (item, one) => item.querySelector('.dot').style.setProperty('--color', one.color));
+    const lost = isTracing(state) ? [] : lostRuns(Object.fromEntries(tracedFrames(state).map((frame) => [frame, state.frames[frame]])));
+    show(byId('lost-markers'), lost.length > 0);
+    keyed(byId('lost-list'), lost.slice(0, 20), (run) => `${run.label} ${run.from}`,
+      (run) => make('li', {}, make('span', {}), make('button', { type: 'button', class: 'quiet', text: `Go to frame ${run.from}`, onclick: () => this.onFrame(run.from) })),
+      (item, run) => setText(item.querySelector('span'), lostSentence(run)));
+    setText(byId('lost-more'), lost.length > 20 ? `And ${lost.length - 20} more.` : '');
+    if (byId('positions').open) this.#fillTable(state);
+  }
+
+  /** @param {State} state */
+  #drawMeasures(state) {
+    const found = measures(state.results);
+    byId('measures').replaceChildren(...found.map(({ name, value, title }) =>
+      make('div', { title }, make('dt', { text: name }), make('dd', { text: value }))));
+    show(byId('measures'), found.length > 0);
+    setText(byId('basis'), basis(state.results));
+    setText(byId('scale-doubts'), (state.results?.warnings ?? []).join(' '));
+  }
+
+  /** @param {State} state */
+  #fillTable(state) {
+    if (!byId('positions').open) return;
+    const frames = tracedFrames(state);
+    const labels = [...new Set(frames.flatMap((frame) => state.frames[frame].map((marker) => marker.label)))].sort();
+    const head = make('tr', {}, make('th', { text: 'Frame', scope: 'col' }),
+      ...labels.map((label) => make('th', { text: `${label} x, y (px)`, scope: 'col' })));
+    const rows = frames.slice(0, MOST_ROWS).map((frame) =>
+      make('tr', {}, make('th', { text: String(frame), scope: 'row' }), ...labels.map((label) => {
+        const marker = state.frames[frame].find((other) => other.label === label);
+        const text = marker ? `${marker.x.toFixed(1)}, ${marker.y.toFixed(1)}` : '';
+        return make('td', { class: marker?.status === 0 ? 'lost' : null, text: marker?.status === 0 ? `${text} lost` : text });
+      })));
+    byId('positions-table').replaceChildren(make('thead', {}, head), make('tbody', {}, ...rows));
+    setText(byId('positions-more'), frames.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${frames.length} frames; the files have them all.` : '');
+  }
+}

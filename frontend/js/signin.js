@@ -1,0 +1,22 @@
+// @ts-check
+/** The door: a good link becomes a session by one press of a button; nobody without a link is told who exists. */
+import { resendLink } from './api.js';
+import { byId, setText, show } from './dom.js';
+import { asProblem } from './problem.js';
+
+const token = new URLSearchParams(location.search).get('token');
+byId('token').value = token ?? '';
+show(byId('enter'), token !== null);
+show(byId('ask'), token === null);
+
+byId('ask').addEventListener('submit', async (/** @type {Event} */ event) => {
+  event.preventDefault();
+  const email = byId('email');
+  if (!email.checkValidity()) return email.reportValidity();
+  try {
+    await resendLink(email.value.trim());
+    setText(byId('said'), 'If this address has an account, a link is on its way. It works once, for a short time.');
+  } catch (thrown) {
+    setText(byId('said'), asProblem(thrown).message);
+  }
+});

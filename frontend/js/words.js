@@ -1,0 +1,167 @@
+// @ts-check
+/**
+ * What the pages say. Pure: facts in, plain sentences out. A sentence tells what happened, what it means, what to do.
+ *
+ * @typedef {import('./state.js').State} State
+ * @typedef {{tone: 'calm' | 'busy' | 'warn' | 'error', text: string, actions: {id: string, label: string}[]}} Banner
+ */
+import { isPlausibleScale, pixelsPerMillimetre } from './geometry.js';
+import { hasResults, isTracing, isUnusable, isWaiting, markersAt, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
+
+/** Local time of an instant. @param {number | null | undefined} epoch seconds @param {number} now seconds */
+export function clock(epoch, now) {
+  if (!epoch) return '';
+  const date = new Date(epoch * 1000);
+  const time = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  if (new Date(now * 1000).toDateString() === date.toDateString()) return time;
+  return `${date.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`;
+}
+
+/** With the zone, for the pointer that rests on a time. @param {number} epoch seconds */
+export const clockInFull = (epoch) =>
+  new Date(epoch * 1000).toLocaleString([], { dateStyle: 'long', timeStyle: 'long' });
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 1) return 'under a second';
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** Frames per minute as a person says it. @param {number} fpm */
+export function interval(fpm) {
+  const seconds = 60 / fpm;
+  if (seconds < 60) return `one picture every ${tidy(seconds)} s`;
+  if (seconds < 3600) return `one picture every ${tidy(seconds / 60)} min`;
+  return `one picture every ${tidy(seconds / 3600)} h`;
+}
+
+/** Three digits that matter, no trailing zeros. @param {number} value */
+export const tidy = (value) => String(Number(value.toPrecision(3)));
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+
+/** @type {Record<string, string>} */
+const STATUS = {
+  uploading: 'waiting for the file',
+  processing: 'being checked',
+  ready: 'ready',
+  tracing: 'tracing',
+  'tracing completed': 'traced',
+  'tracing failed': 'tracing failed',
+  unusable: 'not usable',
+};
+
+/** @param {any} movie */
+export const statusWord = (movie) =>
+  movie.status === 'tracing failed' && movie.resuming ? 'tracing' : (STATUS[movie.status] ?? movie.status);
+
+/** @param {State} state */
+export function facts(state) {
+  const { metadata } = state;
+  if (!metadata) return '';
+  const parts = [statusWord(metadata)];
+  if (totalFrames(state) > 0) parts.push(plural(totalFrames(state), 'frame'));
+  if (Number(metadata.fpm) > 0) parts.push(interval(Number(metadata.fpm)));
+  return parts.join(' · ');
+}
+
+/** Seconds until the trace is through, by its pace so far; null while that says nothing. @param {State} state @param {number} now seconds */
+export function secondsLeft(state, now) {
+  const { progress } = state;
+  if (!progress || progress.frame - progress.first < 3) return null;
+  const pace = (progress.frame - progress.first) / Math.max(0.5, now - progress.at);
+  return (lastFrameToTrace(state) - progress.frame) / pace;
+}
+
+/** @param {State} state */
+export const lastFrameToTrace = (state) =>
+  Number(state.metadata?.tracking_lock?.frame_end ?? trimEnd(state));
+
+/** @param {State} state @param {number} now seconds */
+export function tracingSentence(state, now) {
+  if (state.metadata?.resuming) return 'The computer that was tracing stopped. Another one goes on from there by itself.';
+  const frame = state.progress?.frame ?? 0;
+  const left = secondsLeft(state, now);
+  if (!state.progress || frame <= state.progress.first) return 'Waiting for its turn.';
+  return `Frame ${frame} of ${lastFrameToTrace(state)}${left === null ? '' : ` · ${duration(left)} left`}`;
+}
+
+/** @param {State} state @param {number} now seconds @returns {Banner | null} */
+export function banner(state, now) {
+  const { metadata, lease } = state;
+  /** @param {Banner['tone']} tone @param {string} text @param {[string, string][]} [actions] @returns {Banner} */
+  const say = (tone, text, actions = []) => ({ tone, text, actions: actions.map(([id, label]) => ({ id, label })) });
+  if (state.fatal) return say('error', state.fatal);
+  if (!metadata) return null;
+  if (isUnusable(state)) return say('error', `${metadata.status_reason ?? 'This file cannot be used.'}`, [['upload', 'Upload another file']]);
+  if (lease.kind === 'lost') {
+    const unsaved = unsavedFrames(state);
+    const kept = unsaved.length
+      ? ` Your changes to ${unsaved.length === 1 ? 'frame' : 'frames'} ${unsaved.join(', ')} are kept here, not saved yet.`
+      : '';
+    return say('warn', `Editing moved to another page at ${clock(lease.at, now)}.${kept}`, [
+      ['take-back', 'Take it back'],
+      ...(unsaved.length ? /** @type {[string, string][]} */ ([['discard', 'Discard my changes']]) : []),
+    ]);
+  }
+  if (state.failures > 1) {
+    const kept = unsavedFrames(state).length ? 'Your edits are kept; trying again.' : 'Trying again.';
+    return say('warn', `Connection is slow. ${kept}`);
+  }
+  if (isWaiting(state)) {
+    return say('busy', metadata.status === 'uploading'
+      ? 'The file of this movie has not arrived yet.'
+      : 'The movie is being checked. It becomes editable here in a moment.');
+  }
+  if (isTracing(state)) {
+    const who = metadata.tracking_lock?.started_by_user_name;
+    const begun = who ? `${who} started a trace at ${clock(metadata.tracking_lock.acquired_at, now)}. ` : '';
+    return say('busy', `${begun}It is safe to leave this page; the result will be here when you come back.`);
+  }
+  if (metadata.status === 'tracing failed') {
+    return say('error', metadata.tracing_failure_summary ?? 'The trace ended early. Trace the movie again.');
+  }
+  if (lease.kind === 'denied') return deniedBanner(lease, now, say);
+  if (metadata.needs_retracing && hasResults(state)) {
+    return say('warn', 'Markers were moved after the last trace. Trace again, so that the results follow them.');
+  }
+  return null;
+}
+
+/** @param {Extract<State['lease'], {kind: 'denied'}>} lease @param {number} now @param {(tone: Banner['tone'], text: string, actions?: [string, string][]) => Banner} say */
+function deniedBanner(lease, now, say) {
+  const since = lease.since ? ` since ${clock(lease.since, now)}` : '';
+  switch (lease.reason) {
+    case 'own':
+      return say('warn', 'You are editing this movie in another tab or on another computer.', [['continue-here', 'Continue here']]);
+    case 'other':
+      return say('calm', `${lease.name || 'Someone else'} has been editing this movie${since}. You can watch and download. It becomes editable here when they leave.`);
+    case 'right':
+      return say('calm', lease.message || 'You can watch this movie and download its results. Only its owner and the course admins can edit it.');
+    default:
+      return say('calm', lease.message || 'This movie cannot be edited just now.');
+  }
+}
+
+/** What is true of this page's edits. @param {State} state @returns {{word: string, tone: 'calm' | 'busy' | 'warn'} | null} */
+export function savingWord(state) {
+  if (state.saving !== null) return { word: 'saving', tone: 'busy' };
+  if (state.saveProblem) return { word: `not saved: ${state.saveProblem}`, tone: 'warn' };
+  if (unsavedFrames(state).length) return { word: 'kept here, not saved yet', tone: 'warn' };
+  return state.savedAt ? { word: 'saved', tone: 'calm' } : null;
+}
+
+/** How pixels become millimetres, or what to do about it. @param {State} state @returns {{text: string, tone: 'calm' | 'warn', pxPerMm: number | null}} */
+export function calibrationWords(state) {
+  const scale = state.size ? pixelsPerMillimetre(markersAt(state, trimStart(state)), state.size) : null;
+  if (scale === null) {
+    return { text: 'Results are in pixels. Drag Ruler 0mm and Ruler 10mm onto your ruler to get millimetres.', tone: 'calm', pxPerMm: null };
+  }
+  if (!isPlausibleScale(scale)) {
+    return { text: `1 mm would be ${tidy(scale)} px; are the ruler markers on the right marks?`, tone: 'warn', pxPerMm: scale };
+  }
+  return { text: `1 mm = ${tidy(scale)} px`, tone: 'calm', pxPerMm: scale };
+}
