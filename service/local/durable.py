@@ -22,7 +22,7 @@ journal. Messages are not: the database knows every job, and the sweeper announc
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -31,6 +31,7 @@ from service.local import exchange
 from service.local.exchange import App, Reply
 from service.local.journal import Journal, JournalUnwritable, Record, encode, frame
 from service.local.retained import DYNAMODB, ITEM_WRITES, TABLE_CHANGES, TTL_CHANGE, Retained
+from service.local.snapshot import SnapshotRefused, rebuilding
 from service.local.transaction import Transaction
 
 log = structlog.get_logger(__name__)
@@ -40,17 +41,10 @@ READS = frozenset(
     {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "ListTables"}
     | {"DescribeContinuousBackups", "ListTagsOfResource", "DescribeLimits", "DescribeEndpoints"}
 )
-PAGE_ITEMS = 1000
-BATCH_ITEMS = 25
-BATCH_BYTES = 1_000_000
 
 
 class JournalDoesNotReplay(Exception):
     """A journal record was refused when it was repeated: the journal was made by another version, or is not whole."""
-
-
-class SnapshotRefused(Exception):
-    """The tables could not be read whole for a new journal. The old one stays in use."""
 
 
 class StateUncertain(Exception):
@@ -170,7 +164,7 @@ class Durable:
         """
         async with self._lock:
             try:
-                lines = [encode(record) async for record in self._rebuilding()]
+                lines = [encode(record) async for record in rebuilding(self.forward, self.retained, self._clock())]
                 lines.insert(0, encode(self._head(1 + len(lines))))
                 await asyncio.to_thread(self.journal.replace, lines)
                 self.snapshots += 1
@@ -180,61 +174,6 @@ class Durable:
                 log.error("journal_restart_failed", bytes=self.journal.size, error=str(error))
             finally:
                 self._limit = max(self._max_bytes, 2 * self.journal.size)
-
-    async def _rebuilding(self) -> AsyncIterator[Record]:
-        for request in self.retained.requests():
-            yield request
-        for token in self.retained.tokens(self._clock()):
-            yield token
-        tables = await self._table_names()
-        if tables != self.retained.tables():
-            raise SnapshotRefused(
-                f"Tables {sorted(tables)} stand, {sorted(self.retained.tables())} are in the journal."
-            )
-        for table in sorted(tables):
-            async for batch in self._batches(table):
-                yield {"at": self._clock(), "target": DYNAMODB + "BatchWriteItem", "body": batch}
-
-    async def _batches(self, table: str) -> AsyncIterator[dict[str, Any]]:
-        puts: list[dict[str, Any]] = []
-        size = 0
-        async for item in self.scan(table):
-            length = len(json.dumps(item))
-            if puts and (len(puts) == BATCH_ITEMS or size + length > BATCH_BYTES):
-                yield {"RequestItems": {table: puts}}
-                puts, size = [], 0
-            puts.append({"PutRequest": {"Item": item}})
-            size += length
-        if puts:
-            yield {"RequestItems": {table: puts}}
-
-    async def scan(self, table: str, **request: Any) -> AsyncIterator[dict[str, Any]]:
-        """All items of a table, page by page, in DynamoDB's JSON. `request` adds fields to the Scan."""
-        start: dict[str, Any] = {}
-        while True:
-            page = await self._read("Scan", {"TableName": table, "Limit": PAGE_ITEMS, **request, **start})
-            for item in page["Items"]:
-                yield item
-            if "LastEvaluatedKey" not in page:
-                return
-            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-            await asyncio.sleep(0)  # the application never waits for anything: let other requests in between pages
-
-    async def _table_names(self) -> set[str]:
-        names: set[str] = set()
-        start: dict[str, Any] = {}
-        while True:
-            page = await self._read("ListTables", start)
-            names.update(page["TableNames"])
-            if "LastEvaluatedTableName" not in page:
-                return names
-            start = {"ExclusiveStartTableName": page["LastEvaluatedTableName"]}
-
-    async def _read(self, op: str, body: dict[str, Any]) -> dict[str, Any]:
-        reply = await self.forward(DYNAMODB + op, json.dumps(body).encode("utf-8"))
-        if reply.status != 200:
-            raise SnapshotRefused(f"{op} was answered with {reply.status} while a snapshot was made.")
-        return dict(json.loads(reply.body))
 
     def _head(self, records: int) -> Record:
         """The first record: the format, and how many records (this one too) a new journal began with."""

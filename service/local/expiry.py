@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from service.local.durable import Durable
+from service.local.snapshot import scan
 
 EVERY_SECONDS = 60.0
 OLDEST_SECONDS = 5 * 365 * 86400
@@ -35,7 +36,7 @@ async def delete_expired(durable: Durable, now: float) -> int:
         }
         expression = "#ttl BETWEEN :oldest AND :now"
         key_names = durable.retained.table_keys()[table]
-        expired = [item async for item in durable.scan(table, FilterExpression=expression, **condition)]
+        expired = [item async for item in scan(durable.forward, table, FilterExpression=expression, **condition)]
         for item in expired:
             delete = {
                 "TableName": table,
