@@ -22,7 +22,17 @@ from service.store.table import Database
 from service.usecases.frame_archive import Directories
 
 EMULATOR_REGION = "us-east-1"
-_EMULATOR_KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": EMULATOR_REGION}
+
+
+def _session(endpoint: str | None) -> Any:
+    """The emulator takes any keys, but presigned addresses work in one region only; AWS's come from the environment."""
+    if endpoint is None:
+        return aioboto3.Session()
+    return aioboto3.Session(
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106  the emulator's, known to all
+        region_name=EMULATOR_REGION,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ async def open_runtime(
     ids: Ids | None = None,
 ) -> AsyncIterator[Runtime]:
     """Open clients and stores. With `endpoint` (the embedded emulator's) whatever is missing there is made first."""
-    session = aioboto3.Session(**_EMULATOR_KEYS) if endpoint else aioboto3.Session()
+    session = _session(endpoint)
     async with AsyncExitStack() as stack:
 
         async def client(name: str, config: AioConfig) -> Any:
@@ -108,7 +118,7 @@ def queue_name(settings: Settings) -> str:
 
 async def make_everything(settings: Settings, *, endpoint: str | None = None) -> Made:
     """Tables, bucket and queue of a deployment; what exists is left alone."""
-    session = aioboto3.Session(**_EMULATOR_KEYS) if endpoint else aioboto3.Session()
+    session = _session(endpoint)
     async with (
         session.client("dynamodb", endpoint_url=endpoint, config=_config()) as dynamodb,
         session.client("s3", endpoint_url=endpoint, config=_config()) as s3,

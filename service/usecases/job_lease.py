@@ -82,10 +82,13 @@ class JobLease:
         self,
         attempt: Callable[[int], Awaitable[Any]],
         applied: Callable[[], Awaitable[bool]] | None = None,
+        *,
+        renews: bool = True,
     ) -> None:
         """Make a fenced write, however often the database does not answer, until the lease would have run out.
 
         `attempt(now)` makes it. `applied` tells, after a lost reply or a refusal, whether it was made after all.
+        `renews`: the write extends the lease, as all but a few do.
         Raises FenceLost when the fence refuses, or when the lease ran out before the database could be reached.
         """
         pause, unsure = _PAUSE, False
@@ -109,4 +112,5 @@ class JobLease:
                     raise FenceLost
                 await asyncio.sleep(min(pause, max(0.0, self.remaining())))
                 pause = min(2 * pause, _LONGEST_PAUSE)
-            self._renewed_at = started
+            if renews:
+                self._renewed_at = started

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 
-from service.domain.errors import EngineCrashed, FenceLost, StoreUnavailable
+from service.domain.errors import EngineCrashed, FenceLost, Unavailable
 from service.domain.failures import INTERNAL, Failure
 from service.domain.job import Chunk, Done, InspectTask, Output, Progress, Stopped, TraceTask
 from service.domain.movie import COMPLETED, READY
@@ -42,13 +43,13 @@ class JobFailed(Exception):
 class Engine(Protocol):
     """What decodes and traces, elsewhere than in this event loop.
 
-    Both yield what they have as they have it and end with Done or, asked to stop, with Stopped. They raise JobFailed for
-    what the movie is to blame for and EngineCrashed when their process died.
+    Both yield what they have as they have it and end with Done or, asked to stop, with Stopped. They raise JobFailed
+    for what the movie is to blame for and EngineCrashed when their process died.
     """
 
-    def inspect(self, task: InspectTask, stop: asyncio.Event) -> AsyncIterator[Output]: ...
+    def inspect(self, task: InspectTask, stop: asyncio.Event) -> AsyncGenerator[Output]: ...
 
-    def trace(self, task: TraceTask, stop: asyncio.Event) -> AsyncIterator[Output]: ...
+    def trace(self, task: TraceTask, stop: asyncio.Event) -> AsyncGenerator[Output]: ...
 
 
 class Workplace:
@@ -67,22 +68,25 @@ async def run(stores: Stores, lease: JobLease, place: Workplace) -> str:
     Raises FenceLost when the job is no longer this worker's: then nothing more was written. Any other failure ends the
     job with a safe summary, except an engine that died: its attempt is given back and counted as a failure.
     """
-    receipt = await stores.receipts.get(lease.job.receipt_id)
     try:
+        receipt = await stores.receipts.get(lease.job.receipt_id)
         if receipt is None or receipt.job_id != lease.job.job_id or receipt.state in TERMINAL:
             raise JobFailed(Failure(INTERNAL))
-        await stores.receipts.note_attempt(receipt.receipt_id, receipt.job_id, lease.job.attempt, stores.clock.now())
+        await _note_attempt(stores, lease, receipt)
         work = _inspect if lease.job.kind == "inspect" else _trace
         return await work(stores, lease, receipt, place)
     except (FenceLost, asyncio.CancelledError):
         raise
     except EngineCrashed:
-        return await _crashed(stores, lease)
+        return await _again(stores, lease, Failure("engine_crashed"))
     except JobFailed as failed:
         return await fail(stores, lease, failed.failure)
-    except (StoreUnavailable, ObjectMissing):
-        log.exception("job.storage_failed")
+    except ObjectMissing:
+        log.exception("job.source_missing")
         return await fail(stores, lease, Failure("storage_unavailable"))
+    except Unavailable:
+        log.exception("job.storage_failed")
+        return await _again(stores, lease, Failure("storage_unavailable"))
     except Exception:
         log.exception("job.failed")
         return await fail(stores, lease, Failure(INTERNAL))
@@ -100,14 +104,22 @@ async def fail(stores: Stores, lease: JobLease, failure: Failure) -> str:
     return "failed"
 
 
-async def _crashed(stores: Stores, lease: JobLease) -> str:
-    """The engine's process died: another attempt if some are left, else the job fails."""
+async def _again(stores: Stores, lease: JobLease, failure: Failure) -> str:
+    """What failed is not the movie's fault: another attempt if some are left, else the job ends with `failure`."""
     failures = lease.job.failures + 1
     if failures >= stores.policy.max_attempts:
-        return await fail(stores, lease, Failure("engine_crashed"))
+        return await fail(stores, lease, failure)
     await _requeue(stores, lease, failures)
-    log.warning("job.engine_crashed", failures=failures)
+    log.warning("job.tried_again", code=failure.code, failures=failures)
     return "handed back"
+
+
+async def _note_attempt(stores: Stores, lease: JobLease, receipt: Receipt) -> None:
+    """The receipt says `running`. One that is terminal already means that the job is over."""
+    attempt = lease.job.attempt
+    await lease.write(
+        lambda now: stores.receipts.note_attempt(receipt.receipt_id, receipt.job_id, attempt, now), renews=False
+    )
 
 
 async def hand_back(stores: Stores, lease: JobLease) -> str:
@@ -121,7 +133,7 @@ async def _requeue(stores: Stores, lease: JobLease, failures: int) -> None:
     async def attempt(now: int) -> None:
         condition = when.holds_fence(lease.fence, now)
         write = stores.movies.requeue_write(lease.movie.movie_id, lease.job, now, condition, failures)
-        await stores.database.write(write)  # type: ignore[arg-type]
+        await stores.database.write(write)
 
     async def applied() -> bool:
         movie = await stores.movies.get(lease.movie.movie_id)
@@ -130,7 +142,7 @@ async def _requeue(stores: Stores, lease: JobLease, failures: int) -> None:
     await asyncio.shield(lease.write(attempt, applied))
     try:
         await stores.queue.send(JobMessage(lease.movie.movie_id, lease.job.job_id, lease.job.attempt + 1))
-    except StoreUnavailable:
+    except Unavailable:
         log.warning("job.announce_failed")
 
 
@@ -155,15 +167,19 @@ async def _inspect(stores: Stores, lease: JobLease, receipt: Receipt, place: Wor
         max_pixels=stores.policy.max_pixels,
         max_frames=stores.policy.max_frames,
     )
-    async for output in place.engine.inspect(task, place.stop):
-        if isinstance(output, Progress):
-            frame = output.last_frame
-            await lease.write(lambda now, frame=frame: stores.movies.note_progress(lease.fence, now, frame))  # type: ignore[misc]
-        elif isinstance(output, Stopped):
-            return await hand_back(stores, lease)
-        elif isinstance(output, Done):
-            return await _publish_inspection(stores, lease, origin, receipt, output)
+    async with aclosing(place.engine.inspect(task, place.stop)) as outputs:
+        async for output in outputs:
+            if isinstance(output, Progress):
+                await _note_progress(stores, lease, output.last_frame)
+            elif isinstance(output, Stopped):
+                return await hand_back(stores, lease)
+            elif isinstance(output, Done):
+                return await _publish_inspection(stores, lease, origin, receipt, output)
     raise EngineCrashed
+
+
+async def _note_progress(stores: Stores, lease: JobLease, frame: int) -> None:
+    await lease.write(lambda now: stores.movies.note_progress(lease.fence, now, frame))
 
 
 async def _fetch_verified(stores: Stores, key: str, path: Path, inputs: Any) -> None:
@@ -239,14 +255,15 @@ async def _trace(stores: Stores, lease: JobLease, receipt: Receipt, place: Workp
     await _clean_hidden(stores, lease)
     task = await trace_task(stores, lease, receipt, source, place.folder, place.video_preset)
     last = task.resume_after if task.resume_after is not None else task.frame_start
-    async for output in place.engine.trace(task, place.stop):
-        if isinstance(output, Chunk):
-            await _write_chunk(stores, lease, receipt, output)
-            last = output.last
-        elif isinstance(output, Stopped):
-            return await hand_back(stores, lease)
-        elif isinstance(output, Done):
-            return await _publish_trace(stores, lease, receipt, output, last)
+    async with aclosing(place.engine.trace(task, place.stop)) as outputs:
+        async for output in outputs:
+            if isinstance(output, Chunk):
+                await _write_chunk(stores, lease, receipt, output)
+                last = output.last
+            elif isinstance(output, Stopped):
+                return await hand_back(stores, lease)
+            elif isinstance(output, Done):
+                return await _publish_trace(stores, lease, receipt, output, last)
     raise EngineCrashed
 
 
@@ -255,7 +272,7 @@ async def _clean_hidden(stores: Stores, lease: JobLease) -> None:
     span = lease.movie.hidden
     if span is None:
         return
-    await lease.write(lambda now: stores.frames.clean(lease.fence, span, now))
+    await lease.write(lambda now: stores.frames.clean(lease.fence, span, now), renews=False)
     await lease.write(lambda now: stores.movies.drop_hidden(lease.fence, now))
 
 

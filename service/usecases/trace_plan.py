@@ -23,7 +23,7 @@ async def trace_task(
     inputs, movie = receipt.inputs, lease.movie
     height = movie.frame_height
     resume_after, checkpoint = await _checkpoint(stores, lease)
-    upto = inputs["frame_start"] - 1 if resume_after is None else resume_after
+    traced_to = inputs["frame_start"] - 1 if resume_after is None else resume_after
     return TraceTask(
         source=source,
         folder=folder,
@@ -34,7 +34,10 @@ async def trace_task(
         frame_end=inputs["frame_end"],
         markers=_points(inputs["markers"], height),
         anchors={int(n): _points(points, height) for n, points in inputs["anchors"].items()},
-        known=await _known_frames(stores, movie, lease, upto) if upto >= 0 else (),
+        known=(
+            *await _known_frames(stores, lease, 0, traced_to),
+            *await _known_frames(stores, lease, inputs["frame_end"] + 1, movie.total_frames - 1),
+        ),
         checkpoint=checkpoint,
         resume_after=resume_after,
         video_preset=preset,
@@ -63,10 +66,13 @@ async def _checkpoint(stores: Stores, lease: JobLease) -> tuple[int | None, byte
         return None, None
 
 
-async def _known_frames(stores: Stores, movie: Movie, lease: JobLease, upto: int) -> tuple[KnownFrame, ...]:
-    """Stored frames 0..upto in image coordinates, for the labelled movie. The job's own frames are among them."""
+async def _known_frames(stores: Stores, lease: JobLease, first: int, last: int) -> tuple[KnownFrame, ...]:
+    """Stored frames `first`..`last` in image coordinates, for the labelled movie. The job's own are among them."""
+    movie = lease.movie
+    if last < first:
+        return ()
     known = []
-    async for item in stores.frames.span(movie.movie_id, 0, upto, consistent=True):
+    async for item in stores.frames.span(movie.movie_id, first, last, consistent=True):
         points = item.get("trackpoints") or [] if item.get("job_id") == lease.job.job_id else frame_shows(movie, item)
         places = {
             p["marker_id"]: (float(p["x"]), flip_y(float(p["y"]), movie.frame_height), int(p.get("status", 1)))

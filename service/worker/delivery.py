@@ -1,0 +1,62 @@
+"""The life of one message: read it, claim what it names, delete it, do the job."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import structlog
+
+from service.domain.errors import FenceLost, Unavailable
+from service.store.queue import Delivery, MalformedMessage
+from service.store.stores import Stores
+from service.usecases import run_job
+from service.usecases.job_lease import JobLease, claim
+from service.worker import heartbeat
+from service.worker.engine import Engine
+
+log = structlog.get_logger()
+
+
+async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: asyncio.Event, preset: str) -> str:
+    """Returns what became of it: `foreign`, `nothing to do`, `completed`, `failed`, `handed back` or `lost`.
+
+    A message is deleted after a claim or a proven no-op: from then on the row and the sweeper keep the job. A foreign
+    one is left to the queue's dead letters. Raises Unavailable, with the message left in the queue.
+    """
+    try:
+        message = delivery.message()
+    except MalformedMessage as fault:
+        if delivery.receives == 1:
+            log.error("queue.foreign_message", why=str(fault), length=len(delivery.body))
+        return "foreign"
+    with structlog.contextvars.bound_contextvars(
+        movie_id=message.movie_id, job_id=message.job_id, attempt=message.attempt
+    ):
+        lease = await claim(stores, message)
+        try:
+            await stores.queue.delete(delivery)
+        except Unavailable:
+            log.warning("queue.delete_failed")  # it will come again, and be a no-op
+        if lease is None:
+            log.info("job.nothing_to_do", receives=delivery.receives)
+            return "nothing to do"
+        log.info("job.claimed", kind=lease.job.kind, waited=max(0, stores.clock.now() - lease.job.started_at))
+        return await _hold_and_run(stores, lease, engine, stop, preset)
+
+
+async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: asyncio.Event, preset: str) -> str:
+    """Run the job while a task beside it renews the lease; a lost lease cancels the run."""
+    outcome = "lost"
+    with tempfile.TemporaryDirectory(prefix="tiptrace-job-") as folder:
+        place = run_job.Workplace(engine, Path(folder), stop, preset)
+        try:
+            async with asyncio.TaskGroup() as group:
+                beat = group.create_task(heartbeat.keep(lease, stores.policy.heartbeat_seconds))
+                outcome = await run_job.run(stores, lease, place)
+                beat.cancel()
+        except* FenceLost:
+            log.warning("job.lease_lost")
+            outcome = "lost"
+    return outcome

@@ -1,0 +1,35 @@
+"""Renew a job's lease beside its work, whatever the work is doing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import structlog
+
+from service.domain.errors import FenceLost, Unavailable
+from service.usecases.job_lease import JobLease
+
+log = structlog.get_logger()
+_RETRY_SECONDS = 1.0
+
+
+async def keep(lease: JobLease, interval: float) -> None:
+    """Renew every `interval` seconds unless a chunk did. Never returns.
+
+    A database that does not answer is asked again until the lease has surely run out. Raises FenceLost then, or when
+    the row says that the job is somebody else's; the caller's task group ends the run.
+    """
+    while True:
+        due = interval - lease.since_renewal()
+        if due > 0:
+            await asyncio.sleep(due * random.uniform(0.9, 1.0))  # noqa: S311  jitter is no secret
+            continue
+        try:
+            await lease.renew()
+        except Unavailable:
+            if lease.remaining() <= 0:
+                lease.lost = True
+                raise FenceLost from None
+            log.warning("heartbeat.late", seconds=round(lease.since_renewal(), 1))
+            await asyncio.sleep(min(_RETRY_SECONDS, interval / 2))
