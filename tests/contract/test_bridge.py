@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import gc
 import statistics
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +20,7 @@ import structlog
 import uvicorn
 from structlog.testing import capture_logs
 
-from service.bridge import Bridge
+from service.bridge import HANDOVER_SECONDS, Bridge
 from tests.support.asgi_server import client_of, serving
 from tests.support.wsgi_apps import Closing, echo, happened, streamed
 
@@ -72,20 +73,25 @@ async def test_two_hundred_requests_on_one_connection_all_succeed() -> None:
 
 async def test_sixteen_views_that_wait_50_ms_wait_together() -> None:
     app = flask.Flask("views")
+    inside = most = 0
 
     @app.get("/")
     async def view() -> dict[str, Any]:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
         await asyncio.sleep(0.05)
+        inside -= 1
         return {}
 
     async with client_of(app) as client:
-        await asyncio.gather(*(client.get("/") for _ in range(16)))
-        took = []
-        for _ in range(3):  # the best of three: the machine may be busy, the bridge may not
+        took: list[float] = []
+        while not took or (min(took) >= 0.3 and len(took) < 10):  # the machine may be busy, the bridge may not
             start = time.perf_counter()
             await asyncio.gather(*(client.get("/") for _ in range(16)))
             took.append(time.perf_counter() - start)
-    assert min(took) < 0.3
+    assert min(took) < 0.3  # one after the other: 0.8
+    assert most >= 8
 
 
 @pytest.mark.parametrize("export", ["computes", "blocks"])
@@ -144,11 +150,24 @@ async def test_each_request_has_a_fresh_context() -> None:
         response.headers["x-seen"] = LAST_SEEN.get("nobody")
         return response
 
+    LAST_SEEN.set("the server itself")  # what a server task or a host's middleware may carry
+    structlog.contextvars.bind_contextvars(job_id="the server's")
     async with client_of(app, threads=1) as client:
         for name in ("a", "b", "c"):
             answer = await client.get(f"/{name}")
             assert answer.json() == {"before": ["nobody", {}]}
             assert answer.headers["x-seen"] == name
+
+
+def test_a_bridge_shortens_how_long_threads_wait_for_each_other_and_never_lengthens_it() -> None:
+    before = sys.getswitchinterval()
+    try:
+        for found, left in ((0.005, HANDOVER_SECONDS), (0.0001, 0.0001)):
+            sys.setswitchinterval(found)
+            Bridge(echo)
+            assert sys.getswitchinterval() == pytest.approx(left, rel=0.05)
+    finally:
+        sys.setswitchinterval(before)
 
 
 async def test_overload_is_answered_503_with_a_time_to_come_back() -> None:
@@ -260,6 +279,27 @@ async def test_a_cancelled_request_lets_its_view_end_and_closes_the_response_aft
         go.set()
         assert await happened(response.was_closed)
     assert (order, response.closed) == (["view"], 1)
+
+
+async def test_a_cancelled_request_does_not_cut_its_async_view() -> None:
+    app = flask.Flask("views")
+    entered, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @app.get("/")
+    async def view() -> dict[str, Any]:
+        entered.set()
+        await go.wait()
+        ended.set()
+        return {}
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Bridge(app)), base_url="http://x") as client:
+        request = asyncio.create_task(client.get("/"))
+        await asyncio.wait_for(entered.wait(), 10)
+        request.cancel()
+        with suppress(asyncio.CancelledError):
+            await request
+        go.set()
+        await asyncio.wait_for(ended.wait(), 10)
 
 
 async def test_a_websocket_is_closed() -> None:

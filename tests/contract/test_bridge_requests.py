@@ -11,6 +11,7 @@ import flask
 import httpx
 import pytest
 
+from service import request_body
 from service.bridge import Bridge
 from service.request_body import IN_MEMORY_BYTES
 from tests.support.asgi_server import client_of, one_answer, raw, serving
@@ -125,6 +126,29 @@ async def test_an_uncounted_body_is_refused_at_the_chunk_that_crosses_the_cap() 
     assert "413" in answer.splitlines()[0]
     assert "connection: close" in answer
     assert json.loads(body)["code"] == "too_large"
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_refused_sender_is_read_to_its_end_or_for_its_time_before_the_connection_closes(
+    monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    monkeypatch.setattr(request_body, "LINGER_SECONDS", 0.05)
+    order: list[str] = []
+
+    async def receive() -> Any:
+        order.append("read")
+        if order.count("read") < 3:
+            return {"type": "http.request", "body": b"x", "more_body": True}
+        if not ends:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": b"x", "more_body": False}
+
+    async def send(message: Any) -> None:
+        order.append(f"{message['type']} {message.get('more_body', '')}".strip())
+
+    scope = {"headers": [(b"transfer-encoding", b"chunked")]}
+    await request_body.refuse(scope, receive, send, 413, code="too_large", message="No.", unread=None)
+    assert order == ["http.response.start", "http.response.body True", "read", "read", "read", "http.response.body"]
 
 
 async def test_a_body_longer_than_it_promised_is_refused() -> None:
