@@ -69,7 +69,7 @@ async def serve(config: Config) -> None:
 
     journal = Journal(Path(config.journal))
     durable = Durable(app, journal, max_bytes=config.max_journal_bytes)
-    served = JournalApp(app, durable, instance=config.instance, give_up=lambda: os._exit(EXIT_GIVE_UP))
+    served = JournalApp(app, durable, instance=config.instance, give_up=give_up)
     server = Server(
         uvicorn.Config(
             served,
@@ -86,13 +86,19 @@ async def serve(config: Config) -> None:
     await durable.replay()
     if journal.dropped_bytes:
         log.warning("journal_torn_line_dropped", bytes=journal.dropped_bytes, path=config.journal)
-    chores = [asyncio.create_task(keep_deleting(durable)), asyncio.create_task(_keep_syncing(journal))]
+    chores = [asyncio.create_task(keep_deleting(durable, give_up)), asyncio.create_task(_keep_syncing(journal))]
     await server.serve(sockets=[socket.socket(fileno=config.socket_fd)])
     for chore in chores:
         chore.cancel()
     await asyncio.gather(*chores, return_exceptions=True)
     if not server.orphaned:
         await durable.close()
+
+
+def give_up(reason: str) -> None:
+    """End at once: the journal is right and this memory may not be. The parent starts a successor that reads it."""
+    log.critical("emulator_gives_up", reason=reason)
+    os._exit(EXIT_GIVE_UP)
 
 
 async def _keep_syncing(journal: Journal) -> None:

@@ -25,9 +25,10 @@ START_SECONDS = 60.0
 """How long a start may take, the journal's replay included."""
 STOP_SECONDS = 15.0
 """How long an orderly stop may take before the child is killed (which loses nothing)."""
-FAILURES = 6
-"""How many deaths without one healthy stretch of `HEALTHY_SECONDS` are answered by another start."""
+FAILED_STARTS = 5
+"""After how many failed restarts in a row the emulator is given up."""
 HEALTHY_SECONDS = 10.0
+"""A child that lived this long is replaced at once; deaths in quicker succession are answered with growing pauses."""
 LOG_BYTES = 1_000_000
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
@@ -180,21 +181,23 @@ class Emulator:
         raise EmulatorFailed(f"The embedded emulator {how}. The end of {self.log_path}:\n{_tail(self.log_path)}")
 
     async def _watch(self) -> None:
-        """Replace a child that dies. After too many deaths in a row close the port, so that callers are told."""
-        failures = 0
-        while failures < FAILURES:
+        """Replace a child that dies. If no successor comes up, close the port, so that callers are told."""
+        deaths = failed_starts = 0
+        while failed_starts < FAILED_STARTS:
             started = time.monotonic()
             if self._process is not None:
                 code = await self._process.wait()
-                log.error("emulator_died", exit_code=code, failures=failures)
-            failures = 1 if time.monotonic() - started > HEALTHY_SECONDS else failures + 1
-            await asyncio.sleep(0 if failures == 1 else min(0.1 * 2**failures, 5.0))
+                log.error("emulator_died", exit_code=code)
+            deaths = 1 if time.monotonic() - started > HEALTHY_SECONDS else deaths + 1
+            await asyncio.sleep(0 if deaths == 1 else min(0.1 * 2**deaths, 5.0))
             try:
                 await self._launch()
+                failed_starts = 0
                 log.info("emulator_replaced", pid=self.pid)
             except EmulatorFailed as error:
+                failed_starts += 1
                 log.error("emulator_restart_failed", reason=str(error))
-        log.critical("emulator_given_up", failures=failures)
+        log.critical("emulator_given_up", failed_starts=failed_starts)
         if self._socket:
             self._socket.close()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from service.local.durable import Durable
+from service.local.durable import Durable, StateUncertain
 from service.local.snapshot import scan
 
 EVERY_SECONDS = 60.0
@@ -49,12 +49,19 @@ async def delete_expired(durable: Durable, now: float) -> int:
     return gone
 
 
-async def keep_deleting(durable: Durable, clock: Callable[[], float] = time.time) -> None:
-    """Delete what has expired, once a minute, until cancelled. A round that fails is logged; the next one comes."""
+async def keep_deleting(
+    durable: Durable, give_up: Callable[[str], None], clock: Callable[[], float] = time.time
+) -> None:
+    """Delete what has expired, once a minute, until cancelled. A round that fails is logged; the next one comes.
+
+    `give_up` is called with the reason when memory and journal may differ; it must end the process.
+    """
     while True:
         await asyncio.sleep(EVERY_SECONDS)
         try:
             gone = await delete_expired(durable, clock())
+        except StateUncertain as error:
+            give_up(str(error))
         except Exception:
             log.exception("expiry_failed")
         else:

@@ -16,6 +16,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,7 +43,7 @@ class JournalUnwritable(Exception):
 
 def encode(record: Record) -> bytes:
     """The line of one record, newline included."""
-    return frame(json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
+    return frame(json.dumps(record, separators=(",", ":")).encode("ascii"))
 
 
 def frame(text: bytes) -> bytes:
@@ -119,7 +120,8 @@ class Journal:
             if written != len(line):
                 raise OSError("short write")
         except OSError as error:
-            os.ftruncate(self._fd, self.size)
+            with suppress(OSError):  # what cannot be cut off is a torn line, and found at the next start
+                os.ftruncate(self._fd, self.size)
             raise JournalUnwritable(f"The journal {self.path} cannot be written: {error}") from error
         self.size += len(line)
         self._unsynced = True

@@ -2,10 +2,9 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from typing import Any
-
-import structlog
 
 from service.local import exchange, gate
 from service.local.datadir import HEALTH
@@ -17,19 +16,19 @@ from service.local.retained import DYNAMODB, QUEUE_CHANGES, SQS
 BUCKET_PARTS = frozenset(
     {"", "cors", "lifecycle", "versioning", "policy", "encryption", "tagging", "publicAccessBlock"}
 )
+SPARE_BYTES = 64_000_000
+"""What an object must leave free on the disk, so that the journal can go on."""
 KEPT_HEADERS = frozenset({b"content-type", b"x-amz-acl", b"x-amz-bucket-object-lock-enabled"})
-
-log = structlog.get_logger(__name__)
 
 
 class JournalApp:
     """Serves DynamoDB through `Durable`; keeps what shapes queues and buckets; passes the rest on, body read whole.
 
-    `instance` is the random id by which a caller knows that this is the process it looks for. `give_up` is called when
-    memory and journal may differ; it must end the process at once.
+    `instance` is the random id by which a caller knows that this is the process it looks for. `give_up` is called
+    with the reason when memory and journal may differ; it must end the process at once.
     """
 
-    def __init__(self, app: App, durable: Durable, *, instance: str, give_up: Callable[[], None]) -> None:
+    def __init__(self, app: App, durable: Durable, *, instance: str, give_up: Callable[[str], None]) -> None:
         self._app = app
         self._durable = durable
         self._instance = instance
@@ -49,8 +48,7 @@ class JournalApp:
         try:
             reply = await self._answer(scope, body)
         except StateUncertain as error:
-            log.critical("emulator_gives_up", reason=str(error))
-            self._give_up()
+            self._give_up(str(error))
             raise
         await reply.send(send)
 
@@ -61,6 +59,8 @@ class JournalApp:
         setting = _queue_setting(target, body) or _bucket_setting(scope, target, body)
         if setting:
             return await self._durable.setting(setting, header(scope["headers"], b"host"))
+        if body and shutil.disk_usage(self._durable.journal.path.parent).free < len(body) + SPARE_BYTES:
+            return Reply(507, [], b"")  # the emulator would say yes and keep the object in memory alone
         return await exchange.call(self._app, scope, body)
 
     def _health(self) -> Reply:

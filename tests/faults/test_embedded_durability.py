@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import select
 import signal
 import socket
@@ -16,7 +17,7 @@ import pytest
 
 from service.local.datadir import DataDirInUse, find_running, read_endpoint
 from service.local.emulator import Emulator
-from tests.support.writers import Writers, client, create_table, items
+from tests.support.writers import LOST, Writers, client, create_table, items
 
 LISTEN = "0A"
 
@@ -68,6 +69,21 @@ async def test_no_acknowledged_write_is_lost_when_everything_is_killed(tmp_path:
             await writing
     async with Emulator(tmp_path) as emulator, client("dynamodb", emulator.endpoint) as db:
         writers.check(await items(db))
+
+
+async def test_a_write_that_cannot_be_journaled_is_not_acknowledged_and_not_there(tmp_path: Path) -> None:
+    async with Emulator(tmp_path) as emulator:
+        async with client("dynamodb", emulator.endpoint) as db:
+            await create_table(db)
+            await db.put_item(TableName="ledger", Item={"k": {"S": "before"}})
+            room = (tmp_path / "tables.journal").stat().st_size + 500
+            resource.prlimit(emulator.pid, resource.RLIMIT_FSIZE, (room, room))  # as if the disk were full
+            with pytest.raises(LOST):
+                await db.put_item(TableName="ledger", Item={"k": {"S": "too much"}, "text": {"S": "x" * 1000}})
+        async with client("dynamodb", emulator.endpoint) as db:
+            await db.put_item(TableName="ledger", Item={"k": {"S": "after"}})
+            assert set(await items(db)) == {"before", "after"}
+            assert (await emulator.health())["journal"]["dropped_bytes"] == 0
 
 
 async def test_a_clean_stop_keeps_tables_objects_queues_and_rules(tmp_path: Path) -> None:
