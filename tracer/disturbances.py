@@ -187,7 +187,8 @@ def _passes(frames: int) -> npt.NDArray[np.float64]:
     otherwise.
     """
     share = np.full(frames, np.nan)
-    start, end = frames // 3, frames // 3 + max(3, frames // 4)
+    start = frames // 3
+    end = min(frames, start + max(3, frames // 4))
     share[start:end] = np.linspace(-1, 1, end - start)
     return share
 

@@ -33,7 +33,7 @@ def open_movie(path: str | Path, *, rotation: int = 0, limits: Limits = Limits()
     `rotation` is the user's own turn, clockwise, on top of the file's. Raises UnreadableMovie, NoPicture,
     UnsupportedCodec, TooManyPixels or TooManyFrames (when the header alone tells).
     """
-    container = _open_container(Path(path))
+    container = _open_container(Path(path), limits)
     try:
         stream = _picture_stream(container)
         _check_header(stream, limits)
@@ -46,11 +46,13 @@ def open_movie(path: str | Path, *, rotation: int = 0, limits: Limits = Limits()
         raise UnreadableMovie from fault
 
 
-def _open_container(path: Path) -> InputContainer:
+def _open_container(path: Path, limits: Limits) -> InputContainer:
     allowed = {"format_whitelist": ",".join(CONTAINERS), "protocol_whitelist": "file"}
+    # Opening already decodes a frame to learn its format, unless the decoder itself knows the limit.
+    probing = {"max_pixels": _decoder_limit(limits), "threads": "1"}
     try:
         # The prefix keeps a name such as "concat:a|b" or "http:x" a name.
-        return av.open(f"file:{path.absolute()}", "r", container_options=allowed, metadata_errors="replace")
+        return av.open(f"file:{path.absolute()}", options=probing, container_options=allowed, metadata_errors="replace")
     except (av.FFmpegError, OSError, ValueError) as fault:
         raise UnreadableMovie from fault
 
@@ -91,6 +93,7 @@ class Movie:
         self.damaged = 0
         self.promised_frames = _promised_frames(container, stream)
         self.fps = float(_header_rate(stream))
+        stream.codec_context.options = {"max_pixels": _decoder_limit(limits)}
         stream.codec_context.thread_count = limits.threads
         stream.codec_context.thread_type = "AUTO" if limits.threads > 1 else "NONE"
         self._pictures: Generator[av.VideoFrame] = self._decoded()
@@ -174,11 +177,7 @@ class Movie:
             except av.FFmpegError:
                 self.damaged += 1
                 continue
-            for picture in pictures:
-                if picture.width * picture.height > self._limits.max_pixels:  # a stream may grow after its header
-                    limit = self._limits.max_pixels // 1_000_000
-                    raise TooManyPixels(width=picture.width, height=picture.height, limit=limit)
-                yield picture
+            yield from pictures
 
     def _packets(self) -> Iterator[av.Packet[VideoStream] | None]:
         """Packets to the end of the file, then None, which makes the decoder hand out what it still holds."""
@@ -215,6 +214,11 @@ def inspect(
             if on_frame is not None:
                 on_frame(frame)
         return survey.inspection(movie)
+
+
+def _decoder_limit(limits: Limits) -> str:
+    """The decoder's own cap, for streams that grow behind their header. It counts padded sizes, so it has some room."""
+    return str(2 * limits.max_pixels)
 
 
 def _promised_frames(container: InputContainer, stream: VideoStream) -> int:

@@ -1,0 +1,128 @@
+"""The three exports (A01, A17, A19, B25, B29)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from decimal import Decimal
+from typing import Any
+
+import openpyxl
+import pytest
+
+from service.usecases.export_trackpoints import content_disposition, csv_lines, json_document, xlsx_file
+
+MOVIE = {"title": "=Movie", "width": 480, "height": 360, "total_frames": 9, "fps": "20", "fpm": "2",
+         "trim_start_frame": 1, "trim_end_frame": 3}  # fmt: skip
+
+
+def point(frame: int, label: str, x: float, y: float, status: int = 1) -> dict[str, Any]:
+    return {"frame_number": frame, "label": label, "x": x, "y": y, "status": status, "err": 0.25, "color": "#ff0000"}
+
+
+def rows(frames: int = 6) -> list[dict[str, Any]]:
+    made = [point(n, "Ruler 10mm", 200, 150) for n in range(frames)]
+    made += [point(n, "Apex", 100 + n, 50.5, status=0 if n == 2 else 1) for n in reversed(range(frames))]
+    return made + [point(n, "Ruler 0mm", 200, 100) for n in range(frames)]
+
+
+def read_csv(movie: dict[str, Any], points: list[dict[str, Any]]) -> list[list[str]]:
+    return list(csv.reader(io.StringIO("".join(csv_lines(movie, points)), newline="")))
+
+
+def test_the_csv_has_sorted_labels_units_and_the_frames_of_the_trim() -> None:
+    table = read_csv(MOVIE, rows())
+    assert table[0] == ["frame_number", "Apex x (mm)", "Apex y (mm)", "Ruler 0mm x (px)", "Ruler 0mm y (px)",
+                        "Ruler 10mm x (px)", "Ruler 10mm y (px)"]  # fmt: skip
+    assert [line[0] for line in table[1:]] == ["1", "2", "3"]
+    assert table[1][1:5] == ["20.2000", "10.1000", "200", "100"]
+
+
+def test_every_line_ends_with_crlf_and_there_is_no_byte_order_mark() -> None:
+    """B25: decided and kept."""
+    lines = list(csv_lines(MOVIE, rows()))
+    assert all(line.endswith("\r\n") and line.count("\n") == 1 for line in lines)
+    assert lines[0].startswith("frame_number")
+
+
+def test_a_lost_marker_keeps_its_row_but_shows_no_measurement() -> None:
+    """A01: flagged, not dropped; a carried position is no measurement."""
+    table = read_csv(MOVIE, rows())
+    assert table[2] == ["2", "", "", "200", "100", "200", "150"]
+    lost = [p for p in json_document(MOVIE, rows())["trackpoint_dicts"] if p["status"] == 0]
+    assert [(p["frame_number"], p["label"], p["x"]) for p in lost] == [(2, "Apex", 102)]
+
+
+def test_without_calibration_everything_is_pixels() -> None:
+    table = read_csv(MOVIE, [point(1, "Apex", 12.3, 45.67)])
+    assert table == [["frame_number", "Apex x (px)", "Apex y (px)"], ["1", "12.3", "45.67"]]
+
+
+def test_rulers_at_their_default_places_leave_pixels() -> None:
+    untouched = [point(1, "Ruler 0mm", 50, 380), point(1, "Ruler 10mm", 50, 330), point(1, "Apex", 1, 2)]
+    assert read_csv(MOVIE, untouched)[0][1] == "Apex x (px)"
+
+
+@pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "＝1"])
+def test_a_formula_in_a_label_is_only_text(label: str) -> None:
+    movie, made = {**MOVIE, "title": "=HYPERLINK(1)"}, [point(1, label, 1, 2)]
+    assert read_csv(movie, made)[0][1] == f"'{label} x (px)"
+    book = workbook(movie, made)
+    assert book["Trackpoints"]["B1"].value == f"'{label} x (px)"
+    assert all(cell.data_type != "f" for sheet in book for line in sheet.iter_rows() for cell in line)
+
+
+def test_labels_with_commas_quotes_and_accents_survive() -> None:
+    """B25."""
+    label = 'Spitze "ä", Łukasz'
+    assert read_csv(MOVIE, [point(1, label, 1, 2)])[0][1] == f"{label} x (px)"
+    assert workbook(MOVIE, [point(1, label, 1, 2)])["Markers"]["A2"].value == label
+
+
+def workbook(movie: dict[str, Any], made: list[dict[str, Any]]) -> Any:
+    out = io.BytesIO()
+    xlsx_file(movie, made, out)
+    return openpyxl.load_workbook(io.BytesIO(out.getvalue()))
+
+
+def test_the_workbook_has_five_sheets_numbers_as_numbers_and_two_charts() -> None:
+    book = workbook(MOVIE, rows())
+    assert book.sheetnames == ["Trackpoints", "Metadata", "Markers", "Chart Data", "Charts"]
+    first = [cell.value for cell in book["Trackpoints"][2]]
+    assert first[:4] == [1, pytest.approx(20.2), pytest.approx(10.1), "seen"]
+    assert [cell.value for cell in book["Trackpoints"][3]][1:4] == [None, None, "lost"]
+    assert len(book["Charts"]._charts) == 2
+    metadata = {line[0].value: line[1].value for line in book["Metadata"].iter_rows()}
+    assert metadata["mm_per_px"] == pytest.approx(0.2)
+    assert metadata["title"] == "'=Movie"
+
+
+def test_an_empty_movie_still_gives_files_that_open() -> None:
+    assert read_csv(MOVIE, []) == [["frame_number"]]
+    assert workbook(MOVIE, [])["Trackpoints"]["A1"].value == "frame_number"
+    assert json_document(MOVIE, [])["trackpoint_dicts"] == []
+
+
+def test_the_json_document_is_plain_json_with_results() -> None:
+    stored = [{**p, "x": Decimal(str(p["x"])), "y": Decimal(str(p["y"])), "err": Decimal("0.3")} for p in rows()]
+    document = json.loads(json.dumps(json_document(MOVIE, stored)))
+    assert document["error"] is False
+    assert document["movie"] | {"inspection": 0} == {
+        "width": 480, "height": 360, "frame_width": 640, "frame_height": 480, "frames": 9, "fps": 20.0, "fpm": 2.0,
+        "trim": {"start": 1, "end": 3}, "inspection": 0,
+    }  # fmt: skip
+    assert document["results"]["unit"] == "mm"
+    assert document["results"]["circumnutation"]["amplitude"] == pytest.approx(0.2)
+    assert set(document["trackpoint_dicts"][0]) == {"frame_number", "label", "x", "y", "status", "err", "color"}
+
+
+def test_a_file_name_is_told_twice_and_cannot_break_the_header() -> None:
+    """A17: an attachment whatever the title holds."""
+    header = content_disposition('a"b\r\nX: y/Łukasz ä;%.csv')
+    assert header.startswith('attachment; filename="')
+    assert "\r" not in header
+    assert "\n" not in header
+    assert header.isascii()
+    assert header.endswith("filename*=UTF-8''abX%3A%20y%C5%81ukasz%20%C3%A4%3B%25.csv")
+    assert content_disposition("///") == "attachment; filename=\"download\"; filename*=UTF-8''download"
