@@ -19,7 +19,7 @@ const rateDigits = (value, digits) => (Math.abs(value) < 1 ? digits + 2 : digits
 export function measures(told) {
   if (!told?.gravitropism || !told.circumnutation) return [];
   const digits = told.unit === 'mm' ? 2 : 1;
-  const per = `${told.unit} per ${told.time_unit}`;
+  const per = `${told.unit}/${told.time_unit === 'minute' ? 'min' : told.time_unit}`;
   const { gravitropism, circumnutation } = told;
   const tip = told.tip ?? 'the tip';
   /** @param {string} name @param {number | null | undefined} value @param {(value: number) => string} write @param {string} title @returns {Line[]} */

@@ -74,6 +74,7 @@ function render() {
   setAttribute(list, 'aria-busy', 'false');
   keyed(list, movies, (movie) => movie.movie_id, build, update);
   show(byId('empty'), movies.length === 0);
+  show(byId('upload'), movies.length > 0);
   setText(byId('summary'), movies.length ? plural(movies.length, 'movie') : '');
 }
 
@@ -101,7 +102,7 @@ function build(movie) {
         make('button', { type: 'button', class: 'quiet', text: 'Keep', onclick: () => { renaming = null; render(); } })),
       make('p', { class: 'status' }, make('span', { class: 'status-dot', 'aria-hidden': 'true' }), make('span', { class: 'status-word' }), make('span', { class: 'facts' })),
       make('p', { class: 'lock' }),
-      make('div', { class: 'row' }, make('a', { class: 'button primary go' }), make('span', { class: 'spring' }), menu)));
+      make('div', { class: 'row' }, make('a', { class: 'button go' }), make('span', { class: 'spring' }), menu)));
 }
 
 /** @param {any} card @param {any} movie */

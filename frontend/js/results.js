@@ -62,8 +62,9 @@ export class Results {
   render(state, before) {
     const there = hasResults(state);
     show(byId('charts'), there);
-    show(byId('no-results'), !there);
-    show(byId('have-results'), there);
+    show(byId('no-results'), !there || isTracing(state));
+    setText(byId('no-results'), isTracing(state) ? 'The path grows while the movie is traced; the numbers come at the end.' : 'Numbers, charts and files appear here once the movie is traced.');
+    show(byId('have-results'), there && state.results !== null);
     for (const format of FORMATS) setLink(byId(`download-${format}`), there ? exportAddress(state.movieId, format) : null);
     setLink(byId('download-movie'), there && !isTracing(state) ? (state.metadata?.movie_traced_url ?? null) : null);
     if (before === null || state.frames !== before.frames || state.metadata !== before.metadata || state.edits !== before.edits) {

@@ -4,7 +4,7 @@ import { setFpm, setTrim } from './api.js';
 import { byId, setText } from './dom.js';
 import { asProblem } from './problem.js';
 import { canEdit, isTracing, totalFrames, trimEnd, trimStart } from './state.js';
-import { interval, tidy } from './words.js';
+import { tidy } from './words.js';
 
 /** @typedef {import('./state.js').State} State */
 
@@ -50,7 +50,7 @@ export class Settings {
     byId('start-here').disabled ||= state.frame > trimEnd(state) || state.frame === trimStart(state);
     byId('end-here').disabled ||= state.frame < trimStart(state) || state.frame === trimEnd(state);
     const fpm = Number(state.metadata?.fpm ?? 0);
-    setText(byId('interval-now'), fpm > 0 ? `${interval(fpm)[0].toUpperCase()}${interval(fpm).slice(1)}.` : 'Not known yet: rates are per frame.');
+    setText(byId('interval-now'), fpm > 0 ? '' : 'Not known yet: rates are per frame.');
     if (before?.metadata === state.metadata || isTracing(state)) return;
     byId('trim-start').value = String(trimStart(state));
     byId('trim-end').value = String(trimEnd(state));

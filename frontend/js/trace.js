@@ -12,7 +12,6 @@ import { lastFrameToTrace, tracingSentence } from './words.js';
 export class TracePanel {
   /** @param {{store: import('./state.js').Store, saver: import('./saver.js').Saver, onAccepted: () => void, onLost: () => void, onStopped: () => Promise<void>}} options */
   constructor({ store, saver, onAccepted, onLost, onStopped }) {
-    Object.assign(this, { store, saver });
     this.store = store;
     this.saver = saver;
     this.onAccepted = onAccepted;
@@ -39,11 +38,11 @@ export class TracePanel {
     const asking = state.ask.kind === 'asking';
     const traced = hasResults(state);
     const here = state.frame > trimStart(state) && state.frame < trimEnd(state) && markersAt(state, state.frame).length > 0;
-    show(byId('trace'), !tracing);
-    show(byId('retrace'), !tracing && traced);
+    show(byId('trace-row'), !tracing);
+    show(byId('retrace'), traced);
     byId('trace').disabled = !editable || markersAt(state, trimStart(state)).length === 0;
     byId('retrace').disabled = !editable || !here;
-    setText(byId('trace'), asking ? 'Starting the trace…' : traced ? 'Trace movie again' : 'Trace movie');
+    setText(byId('trace'), asking ? 'Starting the trace…' : traced ? 'Trace again' : 'Trace movie');
     // The button that does what the last edit asks for is the strong one.
     const edits = unsavedFrames(state);
     const later = here && traced && (edits.includes(state.frame) || Boolean(state.metadata?.needs_retracing));

@@ -86,7 +86,7 @@ export function tracingSentence(state, now) {
   const frame = state.progress?.frame ?? 0;
   const left = secondsLeft(state, now);
   if (!state.progress || frame <= state.progress.first) return 'Waiting for its turn.';
-  return `Frame ${frame} of ${lastFrameToTrace(state)}${left === null ? '' : ` · ${duration(left)} left`}`;
+  return `Tracing frame ${frame} of ${lastFrameToTrace(state)}${left === null ? '' : ` · ${duration(left)} left`}`;
 }
 
 /** @param {State} state @param {number} now seconds @returns {Banner | null} */

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { basis, measures } from '../../../frontend/js/measures.js';
+import { Problem, kindOf, retryAfterSeconds } from '../../../frontend/js/problem.js';
+import { lostRuns, lostSentence, nextDoubtful, spans } from '../../../frontend/js/spans.js';
+import { initialState, reduce } from '../../../frontend/js/state.js';
+import * as w from '../../../frontend/js/words.js';
+
+const NOW = 1_800_000_000;
+const run = (state, ...actions) => actions.reduce(reduce, state);
+const loaded = (metadata, frames = {}) =>
+  run(initialState('m1'), { type: 'movie/loaded', metadata: { total_frames: 300, status: 'ready', ...metadata }, frames, replace: true, size: { width: 640, height: 480 }, now: NOW });
+
+test('a page that nobody disturbs says nothing', () => {
+  assert.equal(w.banner(run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW + 900 }), NOW), null);
+});
+
+test('view-only names the holder and since when', () => {
+  const said = w.banner(run(loaded({}), { type: 'lease/denied', reason: 'other', name: 'Bo Field', since: NOW - 600, message: '' }), NOW);
+  assert.match(said.text, /^Bo Field has been editing this movie since \d.*You can watch and download\./);
+  assert.deepEqual(said.actions, []);
+});
+
+test('a person\'s own other tab offers to continue here', () => {
+  const said = w.banner(run(loaded({}), { type: 'lease/denied', reason: 'own', name: 'Me', since: NOW, message: '' }), NOW);
+  assert.deepEqual(said.actions, [{ id: 'continue-here', label: 'Continue here' }]);
+});
+
+test('a lost lease is told apart from a server that cannot be reached', () => {
+  const edit = [{ type: 'lease/held', id: 'L', expiresAt: NOW }, { type: 'marker/moved', label: 'Apex', x: 1, y: 1 }];
+  const lost = w.banner(run(loaded({}), ...edit, { type: 'lease/lost', at: NOW }), NOW);
+  assert.match(lost.text, /moved to another page.*frame 0 are kept here/);
+  assert.deepEqual(lost.actions.map((a) => a.id), ['take-back', 'discard']);
+  const slow = w.banner(run(loaded({}), ...edit, { type: 'connection/failed', failures: 2 }), NOW);
+  assert.equal(slow.text, 'Connection is slow. Your edits are kept; trying again.');
+});
+
+test('one failure is not worth a word', () => {
+  assert.equal(w.banner(run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW }, { type: 'connection/failed', failures: 1 }), NOW), null);
+});
+
+test('a failed trace says the server\'s sentence', () => {
+  const said = w.banner(loaded({ status: 'tracing failed', tracing_failure_summary: 'It looks cut off.' }), NOW);
+  assert.deepEqual([said.tone, said.text], ['error', 'It looks cut off.']);
+});
+
+test('a trace tells that one may leave', () => {
+  assert.match(w.banner(loaded({ status: 'tracing' }), NOW).text, /safe to leave/);
+});
+
+test('time left comes from the pace so far, and only once that says something', () => {
+  const lock = (n) => ({ status: 'tracing', tracking_lock: { last_frame_tracked: n } });
+  let state = loaded(lock(0));
+  assert.equal(w.secondsLeft(state, NOW), null);
+  state = run(state, { type: 'movie/loaded', metadata: { ...lock(99), total_frames: 300 }, frames: null, replace: false, now: NOW + 10 });
+  assert.ok(Math.abs(w.secondsLeft(state, NOW + 10) - (200 / 99) * 10) < 0.01);
+  assert.equal(w.tracingSentence(state, NOW + 10), 'Tracing frame 99 of 299 · 20 s left');
+});
+
+test('saving is told truthfully in every state', () => {
+  const held = run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW });
+  assert.equal(w.savingWord(held), null);
+  const edited = run(held, { type: 'marker/moved', label: 'Apex', x: 1, y: 1 });
+  assert.equal(w.savingWord(edited).word, 'kept here, not saved yet');
+  const saving = run(edited, { type: 'save/started', frame: 0 });
+  assert.equal(w.savingWord(saving).word, 'saving');
+  const { markers, revision } = edited.edits[0];
+  assert.equal(w.savingWord(run(saving, { type: 'save/done', frame: 0, revision, markers, now: NOW })).word, 'saved');
+  assert.equal(w.savingWord(run(saving, { type: 'save/failed', message: 'No.' })).word, 'not saved: No.');
+});
+
+test('an implausible scale is asked about', () => {
+  const rulers = (far) => [{ label: 'Ruler 0mm', x: 10, y: 10 }, { label: 'Ruler 10mm', x: 10 + far, y: 10 }];
+  assert.match(w.calibrationWords(loaded({}, { 0: rulers(4) })).text, /1 mm would be 0\.4 px/);
+  assert.equal(w.calibrationWords(loaded({}, { 0: rulers(38) })).text, '1 mm = 3.8 px');
+  assert.match(w.calibrationWords(loaded({})).text, /Results are in pixels/);
+});
+
+test('an interval is said in the unit a person would choose', () => {
+  assert.equal(w.interval(0.5), 'one picture every 2 min');
+  assert.equal(w.interval(30), 'one picture every 2 s');
+  assert.equal(w.interval(1 / 90), 'one picture every 1.5 h');
+});
+
+test('runs of frames cover the whole movie, and the next doubtful one goes round', () => {
+  const seen = { label: 'Apex', x: 1, y: 1, status: 1, err: 0.2 };
+  const frames = { 0: [seen], 1: [seen], 2: [{ ...seen, status: 0 }], 3: [{ ...seen, err: 4 }], 4: [seen] };
+  const runs = spans(frames, 7);
+  assert.deepEqual(runs.map((r) => [r.from, r.to, r.quality]), [[0, 1, 'tracked'], [2, 2, 'lost'], [3, 3, 'doubtful'], [4, 4, 'tracked'], [5, 6, 'empty']]);
+  assert.deepEqual([nextDoubtful(runs, 0), nextDoubtful(runs, 2), nextDoubtful(runs, 3)], [2, 3, 2]);
+});
+
+test('a lost marker is told with the frames in which it was lost', () => {
+  const point = (label, status) => ({ label, x: 1, y: 1, status });
+  const frames = { 5: [point('Apex', 0)], 6: [point('Apex', 0), point('Leaf', 0)], 7: [point('Apex', 1)], 9: [point('Apex', 0)] };
+  assert.deepEqual(lostRuns(frames), [{ label: 'Apex', from: 5, to: 6 }, { label: 'Leaf', from: 6, to: 6 }, { label: 'Apex', from: 9, to: 9 }]);
+  assert.equal(lostSentence({ label: 'Apex', from: 143, to: 151 }), 'Apex could not be followed from frame 143 to 151. Move it where it should be and retrace from there.');
+});
+
+test('results carry units and sensible digits, and what was not measured is left out', () => {
+  const told = { unit: 'mm', time_unit: 'minute', tip: 'Apex', scale: '', warnings: [], gravitropism: { distance: 8.2345, rate: 0.01372, angle: null },
+    circumnutation: { amplitude: 3.1678, rate: 12.345 }, frames: { seen: 291, lost: 9 } };
+  assert.deepEqual(measures(told).map(({ name, value }) => `${name} ${value}`), ['Distance 8.23 mm', 'Rate 0.0137 mm/min', 'Amplitude 3.17 mm', 'Path rate 12.345 mm/min']);
+  assert.match(basis(told), /seen in 291 of 300 frames/);
+  assert.deepEqual(measures(null), []);
+});
+
+test('a problem\'s kind decides whether to try again', () => {
+  const kinds = [[0], [429], [503], [409], [403], [403, 'invalid_api_key'], [404], [400], [422]].map(([status, code]) => kindOf(status, code));
+  assert.deepEqual(kinds, ['unreachable', 'unreachable', 'unreachable', 'conflict', 'refused', 'signed-out', 'missing', 'invalid', 'invalid']);
+  assert.equal(new Problem({ kind: 'unreachable' }).retryable, true);
+  assert.equal(new Problem({ kind: 'conflict' }).retryable, false);
+});
+
+test('Retry-After is read as seconds and as a date', () => {
+  assert.equal(retryAfterSeconds('7', 0), 7);
+  assert.equal(retryAfterSeconds('Thu, 01 Jan 1970 00:00:30 GMT', 10_000), 20);
+  assert.equal(retryAfterSeconds(null, 0), null);
+});
