@@ -31,7 +31,12 @@ def hosted(data_dir: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
     try:
         assert host.stdout is not None
         endpoint, pid = host.stdout.readline().split()
-        yield host, endpoint, int(pid)
+        with os.fdopen(os.pidfd_open(int(pid))) as emulator:
+            yield host, endpoint, int(pid)
+            host.kill()
+            if not ended(emulator.fileno(), 10):
+                signal.pidfd_send_signal(emulator.fileno(), signal.SIGKILL)
+                pytest.fail("The emulator outlived its killed service.")
     finally:
         host.kill()
         host.communicate()
