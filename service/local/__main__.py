@@ -69,7 +69,8 @@ async def serve(config: Config) -> None:
 
     journal = Journal(Path(config.journal))
     durable = Durable(app, journal, max_bytes=config.max_journal_bytes)
-    served = JournalApp(app, durable, instance=config.instance, give_up=give_up)
+    secret = os.environ["AWS_SECRET_ACCESS_KEY"]
+    served = JournalApp(app, durable, instance=config.instance, secret=secret, give_up=give_up)
     server = Server(
         uvicorn.Config(
             served,

@@ -3,10 +3,11 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from typing import Any
 
-from service.local import exchange, gate
+from service.local import exchange, gate, post_policy
 from service.local.datadir import HEALTH
 from service.local.durable import Durable, StateUncertain
 from service.local.exchange import App, Receive, Reply, Scope, Send, header
@@ -25,14 +26,18 @@ class JournalApp:
     """Serves DynamoDB through `Durable`; keeps what shapes queues and buckets; passes the rest on, body read whole.
 
     `instance` is the random id by which a caller knows that this is the process it looks for. `give_up` is called
-    with the reason when memory and journal may differ; it must end the process at once.
+    with the reason when memory and journal may differ; it must end the process at once. `secret` is the key with which
+    callers sign.
     """
 
-    def __init__(self, app: App, durable: Durable, *, instance: str, give_up: Callable[[str], None]) -> None:
+    def __init__(
+        self, app: App, durable: Durable, *, instance: str, secret: str, give_up: Callable[[str], None]
+    ) -> None:
         self._app = app
         self._durable = durable
         self._instance = instance
         self._give_up = give_up
+        self._secret = secret
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,6 +64,11 @@ class JournalApp:
         setting = _queue_setting(target, body) or _bucket_setting(scope, target, body)
         if setting:
             return await self._durable.setting(setting, header(scope["headers"], b"host"))
+        if _is_form(scope):
+            form = header(scope["headers"], b"content-type").decode("latin-1")
+            wrong = post_policy.refusal(body, form, scope["path"].strip("/"), self._secret, time.time())
+            if wrong:
+                return _access_denied(wrong)
         if body and shutil.disk_usage(self._durable.journal.path.parent).free < len(body) + SPARE_BYTES:
             return Reply(507, [], b"")  # the emulator would say yes and keep the object in memory alone
         return await exchange.call(self._app, scope, body)
@@ -78,6 +88,21 @@ class JournalApp:
             }
         ).encode("utf-8")
         return Reply(200, [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())], text)
+
+
+def _is_form(scope: Scope) -> bool:
+    return scope["method"] == "POST" and header(scope["headers"], b"content-type").startswith(b"multipart/form-data")
+
+
+def _access_denied(sentence: str) -> Reply:
+    """S3's error for a form, which the page that sent it may read."""
+    body = f"<Error><Code>AccessDenied</Code><Message>{sentence}</Message></Error>".encode()
+    headers = [
+        (b"content-type", b"application/xml"),
+        (b"content-length", str(len(body)).encode()),
+        (b"access-control-allow-origin", b"*"),
+    ]
+    return Reply(403, headers, body)
 
 
 def _queue_setting(target: str, body: bytes) -> Record | None:

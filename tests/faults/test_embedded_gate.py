@@ -59,6 +59,35 @@ async def test_a_presigned_form_takes_the_exact_length_alone(
     assert reply.status_code == status
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"key": "other.mp4"}, {"Content-Type": "text/html"}, {"x-amz-signature": "0" * 64}, {"acl": "public-read"}],
+)
+async def test_a_presigned_form_takes_nothing_else_than_what_it_was_signed_for(
+    s3: Any, web: httpx.AsyncClient, changed: dict[str, str]
+) -> None:
+    kind = {"Content-Type": "video/mp4"}
+    form = await s3.generate_presigned_post("movies", "signed.mp4", Fields=kind, Conditions=[kind])
+    for fields, status in ((form["fields"] | changed, 403), (form["fields"], 204)):
+        reply = await web.post(form["url"], data=fields, files={"file": ("m.mp4", MOVIE)}, headers=PAGE)
+        assert reply.status_code == status
+        assert reply.headers["access-control-allow-origin"] == "*", "the page may read why"
+    stored = await s3.list_objects_v2(Bucket="movies", Prefix="other")
+    assert stored["KeyCount"] == 0
+
+
+async def test_an_expired_form_is_refused(s3: Any, web: httpx.AsyncClient) -> None:
+    form = await s3.generate_presigned_post("movies", "late.mp4", ExpiresIn=-5)
+    reply = await web.post(form["url"], data=form["fields"], files={"file": ("m.mp4", MOVIE)})
+    assert (reply.status_code, "expired" in reply.text) == (403, True)
+
+
+async def test_a_form_with_a_field_after_the_file_is_refused(s3: Any, web: httpx.AsyncClient) -> None:
+    form = await s3.generate_presigned_post("movies", "signed.mp4")
+    late = {"file": ("m.mp4", MOVIE), "key": (None, "other.mp4")}
+    assert (await web.post(form["url"], data=form["fields"], files=late)).status_code == 403
+
+
 @pytest.mark.parametrize("sign", [PAGE, {"Sec-Fetch-Mode": "no-cors"}])
 async def test_a_page_without_a_signature_gets_nothing(s3: Any, web: httpx.AsyncClient, sign: dict[str, str]) -> None:
     assert (await web.get("/movies/a.mp4")).status_code == 200
