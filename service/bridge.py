@@ -43,8 +43,10 @@ from service.request_body import (
 from service.wsgi_exchange import Exchange, WsgiApp, environ_of
 
 T = TypeVar("T")
-# A request changes threads four times, and each change may wait this long for a thread that computes. With Python's
-# 5 ms a poll beside a computing export took 16 times as long as alone; at 0.5 ms it is bound by the two cores.
+
+# A request changes threads four times, and each change may wait this long for a thread that computes. Beside a
+# computing export, a poll that reads the store for 5 ms took 3.6 times as long as alone with Python's own 5 ms, and
+# 2.0 times with this; the export itself was not slower.
 HANDOVER_SECONDS = 0.0005
 
 log = structlog.get_logger(__name__)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 
 from service.bridge import Bridge
 from tests.support.asgi_server import serving
+from tests.support.wsgi_apps import Closing, happened, streamed
 
 
 def service(opened: list[str]) -> Bridge:
@@ -83,7 +85,8 @@ async def test_a_mount_within_a_served_prefix_adds_both() -> None:
     assert (seen["script_name"], seen["path"], seen["url"]) == ("/proxy/lab", "/movies/bean", "/proxy/lab/movies/bean")
 
 
-async def test_many_requests_through_a_host_with_middleware_all_succeed() -> None:
+def with_middleware(app: Any) -> fastapi.FastAPI:
+    """A host whose middleware stands between server and mount, and wraps both directions."""
     host = fastapi.FastAPI()
 
     @host.middleware("http")
@@ -92,7 +95,33 @@ async def test_many_requests_through_a_host_with_middleware_all_succeed() -> Non
         answer.headers["x-host"] = "yes"
         return answer
 
-    host.mount("/lab", service([]))
+    host.mount("/lab", app)
+    return host
+
+
+async def test_many_requests_through_a_host_with_middleware_all_succeed() -> None:
+    host = with_middleware(service([]))
     async with serving(host) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
         answers = await asyncio.gather(*(client.get("/lab/movies/bean") for _ in range(40)))
     assert {(answer.status_code, answer.headers["x-host"]) for answer in answers} == {(200, "yes")}
+
+
+async def test_a_stream_through_a_host_with_middleware_arrives_piece_by_piece_and_ends_when_the_client_leaves() -> None:
+    more = threading.Event()
+
+    def chunks() -> Iterator[bytes]:
+        yield b"first"
+        assert more.wait(10)
+        while True:
+            yield b"x" * 1000
+
+    response = Closing(chunks())
+    host = with_middleware(Bridge(streamed(response)))
+    async with serving(host) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        async with client.stream("GET", "/lab/export") as answer:
+            received = answer.aiter_raw()
+            assert await anext(received) == b"first"
+            more.set()
+            assert await anext(received)
+        assert await happened(response.was_closed)
+    assert response.closed == 1

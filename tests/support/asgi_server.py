@@ -31,7 +31,7 @@ class _Quiet(uvicorn.Server):
 @asynccontextmanager
 async def serving(app: Any, **options: Any) -> AsyncIterator[int]:
     """Serve `app` on 127.0.0.1 and give the port. Connections that a test leaves open are cut after a second."""
-    settings = {"lifespan": "off", "access_log": False, "log_level": "critical", "timeout_graceful_shutdown": 1}
+    settings = {"lifespan": "off", "access_log": False, "log_config": None, "timeout_graceful_shutdown": 1}
     server = _Quiet(uvicorn.Config(app, host="127.0.0.1", port=0, **{**settings, **options}))
     running = asyncio.create_task(server.serve())
     waiting = asyncio.create_task(server.listening.wait())
