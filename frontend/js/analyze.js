@@ -96,7 +96,11 @@ function sizeOf(metadata) {
 /** @param {any} reply @param {boolean} replace */
 function take(reply, replace) {
   const frames = reply.frames
-    ? Object.fromEntries(Object.entries(reply.frames).map(([frame, held]) => [frame, held.markers]).filter(([, markers]) => markers.length))
+    ? Object.fromEntries(
+        Object.entries(reply.frames)
+          .filter(([, held]) => held.markers.length && !held.untouched) // the defaults are nobody's work
+          .map(([frame, held]) => [frame, held.markers]),
+      )
     : null;
   const { metadata } = reply;
   store.dispatch({ type: 'movie/loaded', metadata, frames, replace, size: sizeOf(metadata), now: now() });
@@ -175,6 +179,7 @@ function play() {
 /** @type {Record<string, () => void>} */
 const ACTIONS = {
   'continue-here': () => void lease.acquire({ takeOver: true }).then(() => poller.poke()),
+  'take-over': () => void lease.acquire({ takeOver: true }).then(() => poller.poke()),
   'take-back': () => void lease.acquire({ takeOver: true }).then(() => poller.poke()),
   discard: () => {
     store.dispatch({ type: 'edits/discarded' });
@@ -247,6 +252,6 @@ document.addEventListener('visibilitychange', () => {
 openTabs();
 listenToKeys({ goTo, play, step, nextDoubtful: () => byId('next-doubtful').click(), frame: () => store.state.frame });
 render(store.state, null);
-void openSession();
+void openSession().then((user) => store.dispatch({ type: 'session/opened', user }));
 if (movieId) void poller.poke().then(() => saver.restore());
 else store.dispatch({ type: 'movie/failed', message: 'No movie was named. Choose one from the list of movies.' });

@@ -64,6 +64,17 @@ const postJson = (path, fields, options) =>
 
 export const whoAmI = () => post('api/check-api_key');
 export const signOut = () => fetch(address('signout'), { method: 'POST', credentials: 'same-origin' });
+/** Uses a sign-in link up; the answer sets the cookie. @param {string} token @returns {Promise<void>} */
+export async function signIn(token) {
+  let response;
+  try {
+    response = await fetch(address('signin'), { method: 'POST', body: new URLSearchParams({ token }), credentials: 'same-origin' });
+    if (response.ok) return;
+  } catch (thrown) {
+    throw asProblem(thrown);
+  }
+  throw problemOf(response, await response.json().catch(() => null));
+}
 /** @param {string} email */
 export const resendLink = (email) => post('api/resend-link', { email });
 

@@ -35,6 +35,8 @@ export class FrameCanvas {
     new ResizeObserver(() => this.#queue()).observe(canvas);
     canvas.addEventListener('pointerdown', (event) => this.#down(event));
     canvas.addEventListener('pointermove', (event) => this.#moved(event));
+    // A finger on a marker moves the marker; anywhere else it scrolls the page.
+    canvas.addEventListener('touchstart', (event) => this.#touched(event), { passive: false });
     for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, () => this.#up());
   }
 
@@ -59,7 +61,7 @@ export class FrameCanvas {
     });
   }
 
-  /** @param {PointerEvent} event @returns {Point} */
+  /** @param {{clientX: number, clientY: number}} event @returns {Point} */
   #at(event) {
     const box = this.canvas.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -75,6 +77,12 @@ export class FrameCanvas {
     if (chosen >= 0 && nearest([places[chosen]], at, REACH) === 0) return scene.markers[chosen];
     const index = nearest(places, at, REACH);
     return index < 0 ? null : scene.markers[index];
+  }
+
+  /** @param {TouchEvent} event */
+  #touched(event) {
+    const [touch] = event.touches;
+    if (event.touches.length === 1 && this.#scene?.editable && this.#markerAt(this.#at(touch))) event.preventDefault();
   }
 
   /** @param {PointerEvent} event */
@@ -200,7 +208,7 @@ export class FrameCanvas {
       pen.arc(at.x, at.y, 1.6, 0, Math.PI * 2);
       pen.fill();
     }
-    this.#paintLabel(pen, at, marker.label + (lost ? ' · lost' : ''), selected, color);
+    if (this.#drag?.label !== marker.label) this.#paintLabel(pen, at, marker.label + (lost ? ' · lost' : ''), selected, color);
     pen.restore();
   }
 

@@ -62,6 +62,11 @@ export class LeaseKeeper {
     const waits = lease.kind === 'none' || lease.kind === 'handed' || (lease.kind === 'denied' && lease.reason !== 'right');
     if (!waits || isTracing(state) || isWaiting(state) || isUnusable(state)) return;
     if (lease.kind === 'denied' && metadata.analysis_lock?.active) return;
+    if (lease.kind === 'denied' && unsavedFrames(state).length) {
+      // Others may have edited meanwhile: whether older edits go over theirs is for a person to decide.
+      this.store.dispatch({ type: 'lease/lost', at: now() });
+      return;
+    }
     await this.acquire();
   }
 
@@ -111,7 +116,7 @@ export class LeaseKeeper {
       return;
     }
     const lock = reply.analysis_lock;
-    const reason = lock?.active ? (lock.owned ? 'own' : 'other') : reply.tracking_lock?.active ? 'tracing' : 'right';
+    const reason = lock?.active ? (lock.own_user ? 'own' : 'other') : reply.tracking_lock?.active ? 'tracing' : 'right';
     this.store.dispatch({
       type: 'lease/denied',
       reason,

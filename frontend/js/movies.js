@@ -52,7 +52,7 @@ export function lockLine(movie) {
     return tracking?.started_by_user_name ? `${tracking.started_by_user_name} started a trace at ${clock(tracking.acquired_at, now())}${part}` : `Tracing${part}`;
   }
   if (analysis?.active) {
-    const who = analysis.owned || analysis.started_by_user_id === me?.user_id ? 'You are' : `${analysis.started_by_user_name || 'Someone'} is`;
+    const who = analysis.own_user ? 'You are' : `${analysis.started_by_user_name || 'Someone'} is`;
     return `${who} editing since ${clock(analysis.acquired_at, now())}`;
   }
   if (movie.status === 'tracing failed') return movie.tracing_failure_summary ?? '';
@@ -64,8 +64,8 @@ export function lockLine(movie) {
 /** @param {any} movie @returns {{label: string, href: string}} */
 export function primaryAction(movie) {
   if (movie.status === 'unusable' || movie.status === 'uploading') return { label: 'Upload again', href: 'upload' };
-  const other = movie.analysis_lock?.active && !movie.analysis_lock.owned;
-  if (other || movie.status === 'tracing' || movie.may_edit === false) return { label: 'Watch', href: address(movie) };
+  const other = movie.analysis_lock?.active && !movie.analysis_lock.own_user;
+  if (other || movie.status === 'tracing' || movie.can_edit === false) return { label: 'Watch', href: address(movie) };
   return { label: movie.status === 'tracing failed' ? 'Try again' : 'Analyze', href: address(movie) };
 }
 

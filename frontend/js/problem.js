@@ -45,6 +45,7 @@ export function kindOf(status, code) {
   if (code === 'invalid_api_key' || status === 401) return 'signed-out';
   if (status === 403) return 'refused';
   if (status === 404) return 'missing';
+  if (code === 'edited_meanwhile') return 'unreachable'; // two writes crossed: the same one works a moment later
   if (status === 409) return 'conflict';
   if (status === 0 || status === 408 || status === 429 || status >= 500) return 'unreachable';
   return 'invalid';

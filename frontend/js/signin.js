@@ -1,6 +1,6 @@
 // @ts-check
 /** The door: a good link becomes a session by one press of a button; nobody without a link is told who exists. */
-import { resendLink } from './api.js';
+import { resendLink, signIn } from './api.js';
 import { byId, setText, show } from './dom.js';
 import { asProblem } from './problem.js';
 
@@ -8,6 +8,17 @@ const token = new URLSearchParams(location.search).get('token');
 byId('token').value = token ?? '';
 show(byId('enter'), token !== null);
 show(byId('ask'), token === null);
+
+byId('enter').addEventListener('submit', async (/** @type {Event} */ event) => {
+  event.preventDefault();
+  try {
+    await signIn(token ?? '');
+    location.replace(new URL('./', document.baseURI));
+  } catch (thrown) {
+    setText(byId('refusal'), asProblem(thrown).message);
+    show(byId('ask'), true);
+  }
+});
 
 byId('ask').addEventListener('submit', async (/** @type {Event} */ event) => {
   event.preventDefault();

@@ -23,7 +23,7 @@
  *   frame: number, selected: string | null, undo: Step[], redo: Step[],
  *   lease: Lease, ask: Ask, failures: number, loadedTo: number,
  *   progress: {first: number, at: number, frame: number} | null,
- *   results: any | null, fatal: string | null,
+ *   results: any | null, fatal: string | null, me: any | null,
  * }} State
  * @typedef {{type: string} & Record<string, any>} Action
  */
@@ -38,7 +38,7 @@ export function initialState(movieId) {
     movieId, metadata: null, size: null, frames: {}, edits: {}, revision: 0,
     saving: null, saveProblem: null, savedAt: null, frame: 0, selected: null, undo: [], redo: [],
     lease: { kind: 'none' }, ask: { kind: 'idle' }, failures: 0, loadedTo: -1, progress: null,
-    results: null, fatal: null,
+    results: null, fatal: null, me: null,
   };
 }
 
@@ -81,6 +81,10 @@ export function hasResults(state) {
     ([frame, markers]) => Number(frame) > start && Number(frame) <= end && markers.length > 0,
   );
 }
+
+/** Only an admin may edit a movie that is somebody else's, and an admin may take editing over. @param {State} state */
+export const mayTakeOver = (state) =>
+  Boolean(state.me && state.metadata?.can_edit && state.metadata.user_id && state.metadata.user_id !== state.me.user_id);
 
 /** The first of the palette that no marker wears. @param {Marker[]} markers */
 export const freeColor = (markers) =>
@@ -158,6 +162,7 @@ const CHANGES = {
   'movie/sized': (state, { size }) => (state.size ? state : { ...state, size }),
   'movie/changed': (state, { metadata }) => ({ ...state, metadata: { ...state.metadata, ...metadata } }),
   'movie/failed': (state, { message }) => ({ ...state, fatal: message }),
+  'session/opened': (state, { user }) => ({ ...state, me: user }),
   'results/loaded': (state, { results }) => ({ ...state, results }),
   'connection/failed': (state, { failures }) => ({ ...state, failures }),
   'connection/restored': (state) => (state.failures === 0 ? state : { ...state, failures: 0 }),

@@ -51,6 +51,8 @@ export class TracePanel {
     show(byId('tracing'), tracing);
     if (tracing) {
       setText(byId('trace-sentence'), tracingSentence(state, now()));
+      show(byId('cancel-trace'), state.metadata.can_edit !== false);
+      setText(byId('cancel-trace'), state.metadata.resuming ? 'Stop and edit now' : 'Cancel');
       const bar = byId('trace-progress');
       const last = lastFrameToTrace(state);
       const first = trimStart(state);

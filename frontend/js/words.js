@@ -6,7 +6,7 @@
  * @typedef {{tone: 'calm' | 'busy' | 'warn' | 'error', text: string, actions: {id: string, label: string}[]}} Banner
  */
 import { isPlausibleScale, pixelsPerMillimetre } from './geometry.js';
-import { hasResults, isTracing, isUnusable, isWaiting, markersAt, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
+import { hasResults, isTracing, isUnusable, isWaiting, markersAt, mayTakeOver, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
 
 /** Local time of an instant. @param {number | null | undefined} epoch seconds @param {number} now seconds */
 export function clock(epoch, now) {
@@ -118,27 +118,28 @@ export function banner(state, now) {
   }
   if (isTracing(state)) {
     const who = metadata.tracking_lock?.started_by_user_name;
-    const begun = who ? `${who} started a trace at ${clock(metadata.tracking_lock.acquired_at, now)}. ` : '';
-    return say('busy', `${begun}It is safe to leave this page; the result will be here when you come back.`);
+    if (!who || state.lease.kind === 'handed' || who === state.me?.user_name) return null; // the trace itself says enough
+    return say('busy', `${who} started a trace at ${clock(metadata.tracking_lock.acquired_at, now)}. It becomes editable here when it has ended.`);
   }
   if (metadata.status === 'tracing failed') {
     return say('error', metadata.tracing_failure_summary ?? 'The trace ended early. Trace the movie again.');
   }
-  if (lease.kind === 'denied') return deniedBanner(lease, now, say);
+  if (lease.kind === 'denied') return deniedBanner(state, lease, now, say);
   if (metadata.needs_retracing && hasResults(state)) {
     return say('warn', 'Markers were moved after the last trace. Trace again, so that the results follow them.');
   }
   return null;
 }
 
-/** @param {Extract<State['lease'], {kind: 'denied'}>} lease @param {number} now @param {(tone: Banner['tone'], text: string, actions?: [string, string][]) => Banner} say */
-function deniedBanner(lease, now, say) {
+/** @param {State} state @param {Extract<State['lease'], {kind: 'denied'}>} lease @param {number} now @param {(tone: Banner['tone'], text: string, actions?: [string, string][]) => Banner} say */
+function deniedBanner(state, lease, now, say) {
   const since = lease.since ? ` since ${clock(lease.since, now)}` : '';
   switch (lease.reason) {
     case 'own':
       return say('warn', 'You are editing this movie in another tab or on another computer.', [['continue-here', 'Continue here']]);
     case 'other':
-      return say('calm', `${lease.name || 'Someone else'} has been editing this movie${since}. You can watch and download. It becomes editable here when they leave.`);
+      return say('calm', `${lease.name || 'Someone else'} has been editing this movie${since}. You can watch and download. It becomes editable here when they leave.`,
+        mayTakeOver(state) ? [['take-over', 'Take over editing']] : []);
     case 'right':
       return say('calm', lease.message || 'You can watch this movie and download its results. Only its owner and the course admins can edit it.');
     default:

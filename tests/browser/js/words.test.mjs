@@ -44,8 +44,17 @@ test('a failed trace says the server\'s sentence', () => {
   assert.deepEqual([said.tone, said.text], ['error', 'It looks cut off.']);
 });
 
-test('a trace tells that one may leave', () => {
-  assert.match(w.banner(loaded({ status: 'tracing' }), NOW).text, /safe to leave/);
+test('another person\'s trace is named, one\'s own is not', () => {
+  const lock = { status: 'tracing', tracking_lock: { active: true, acquired_at: NOW, started_by_user_name: 'Bo Field' } };
+  assert.match(w.banner(loaded(lock), NOW).text, /^Bo Field started a trace at .*becomes editable here/);
+  assert.equal(w.banner(run(loaded(lock), { type: 'session/opened', user: { user_name: 'Bo Field' } }), NOW), null);
+});
+
+test('an admin may take over what another edits, its owner may not', () => {
+  const denied = { type: 'lease/denied', reason: 'other', name: 'Bo', since: NOW, message: '' };
+  const seenBy = (user_id) => w.banner(run(loaded({ can_edit: true, user_id: 'owner' }), { type: 'session/opened', user: { user_id } }, denied), NOW).actions;
+  assert.deepEqual(seenBy('admin').map((a) => a.id), ['take-over']);
+  assert.deepEqual(seenBy('owner'), []);
 });
 
 test('time left comes from the pace so far, and only once that says something', () => {
