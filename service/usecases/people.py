@@ -39,6 +39,10 @@ class Authenticator:
         self._known[api_key] = (now, actor)
         return actor
 
+    def forget(self, api_key: str) -> None:
+        """This key has just been disabled here: look it up again."""
+        self._known.pop(api_key, None)
+
 
 def normal_email(email: str) -> str:
     """One form for every way of typing an address: trimmed, NFKC, lower case, the domain in ASCII.

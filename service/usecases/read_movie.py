@@ -147,3 +147,13 @@ async def trackpoints(stores: Stores, movie: Movie) -> list[dict[str, Any]]:
         time = shown.get("time")
         rows += [point if time is None else {**point, "time": time} for point in shown["markers"]]
     return rows
+
+
+async def marker_reach(stores: Stores, movie: Movie, label: str) -> int:
+    """In how many frames a reader sees the marker of this label."""
+    labels = await stores.frames.markers(movie.movie_id)
+    wanted = {marker for marker, entry in labels.items() if entry.get("label") == label}
+    count = 0
+    async for item in stores.frames.span(movie.movie_id, 0, max(0, movie.total_frames - 1), consistent=True):
+        count += any(point.get("marker_id") in wanted for point in frame_shows(movie, item))
+    return count

@@ -1,0 +1,45 @@
+"""The Flask application over an open runtime."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from service.runtime import Runtime
+from service.usecases.people import Authenticator
+from service.web import headers, journal, problems
+from service.web.context import NAME, Web
+from service.web.editing import editing
+from service.web.exports import exports
+from service.web.health import health
+from service.web.leases import leases
+from service.web.media import media
+from service.web.movies import movies
+from service.web.pages import pages
+from service.web.people import people
+from service.web.reading import reading
+from service.web.render import Json
+from service.web.signer import signer_of
+from service.web.tracing import tracing
+
+BLUEPRINTS = (pages, health, people, leases, editing, movies, reading, tracing, media, exports)
+_MAX_FORM_BYTES = 1 << 20
+
+
+def build_app(runtime: Runtime) -> Flask:
+    """Every route of the contract over `runtime`, which must stay open as long as the application serves.
+
+    Views are async and run on the loop that opened the runtime's clients: serve it through `service.bridge`. Raises
+    SecretMissing.
+    """
+    app = Flask("tiptrace", static_folder=None, template_folder=None)
+    app.json = Json(app)
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
+    app.config["MAX_FORM_MEMORY_SIZE"] = _MAX_FORM_BYTES
+    app.extensions[NAME] = Web(runtime, Authenticator(runtime.stores), signer_of(runtime.settings))
+    journal.install(app)
+    headers.install(app, runtime.stores.objects)
+    problems.install(app)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    return app

@@ -1,0 +1,59 @@
+"""Is it alive, can it work, what is it, and what has it counted?"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from flask import Blueprint, Response
+
+from service import metrics
+from service.web.context import web
+from service.web.problems import RETRY_SECONDS, envelope
+from service.web.render import said
+
+health = Blueprint("health", __name__)
+
+
+def own_version() -> str:
+    try:
+        return version("tiptrace")
+    except PackageNotFoundError:  # run from a source tree
+        return "0"
+
+
+@health.get("/healthz")
+async def healthz() -> Response:
+    """This process answers; says nothing of what it depends on, so that a broken database restarts nobody."""
+    return said(status="ok")
+
+
+@health.get("/readyz")
+async def readyz() -> Response:
+    """200 if every dependency answers, else 503 with each one's state."""
+    found = await web().runtime.health()
+    if all(found.values()):
+        return said(status="ok", dependencies=found)
+    missing = ", ".join(sorted(name for name, answers in found.items() if not answers))
+    return envelope(
+        503,
+        "not_ready",
+        f"These parts of the service do not answer: {missing}.",
+        {"Retry-After": str(RETRY_SECONDS)},
+        dependencies=found,
+    )
+
+
+@health.get("/metrics")
+async def prometheus() -> Response:
+    body, kind = metrics.exposition()
+    return Response(body, content_type=kind, headers={"Cache-Control": "no-store"})
+
+
+@health.route("/api/ver", methods=["GET", "POST"])
+async def ver() -> Response:
+    return said(name="tiptrace", version=own_version())
+
+
+@health.get("/resize-api/v1/ping")
+async def ping() -> Response:
+    return said(message="pong", version=own_version())

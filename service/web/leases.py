@@ -1,0 +1,67 @@
+"""The editing lease of one page: acquire, heartbeat, release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from service.domain.errors import LeaseLost
+from service.usecases import analysis_lease
+from service.usecases.read_movie import analysis_lock, tracking_lock
+from service.web.auth import caller
+from service.web.context import stores
+from service.web.render import said
+from service.web.schemas import Acquire, HeldLease, parsed
+
+leases = Blueprint("leases", __name__, url_prefix="/api")
+
+
+@leases.post("/acquire-movie-analysis-lease")
+async def acquire() -> Response:
+    actor, asked = await caller(), parsed(Acquire)
+    got = await analysis_lease.acquire(
+        stores(),
+        actor,
+        asked.movie_id,
+        course_id=asked.course_id,
+        request_key=asked.lease_request_key,
+        former_lease_id=asked.analysis_lease_id,
+        take_over=asked.take_over,
+        ipaddr=request.remote_addr,
+    )
+    now = stores().clock.now()
+    if got.lease:
+        lease = got.lease
+        lock = {
+            "active": True,
+            "owned": True,
+            "own_user": True,
+            "acquired_at": lease.started_at,
+            "expires_at": lease.expires_at,
+            "started_by_user_name": lease.user_name,
+        }
+        return said(movie_id=asked.movie_id, lease_id=lease.lease_id, analysis_lock=lock)
+    told: dict[str, Any] = {"analysis_lock": analysis_lock(got.movie, now, actor, asked.analysis_lease_id)}
+    tracing = tracking_lock(got.movie, now)
+    if tracing:
+        told["tracking_lock"] = tracing
+    return said(movie_id=asked.movie_id, lease_id=None, message=got.message, **told)
+
+
+@leases.post("/heartbeat-movie-analysis-lease")
+async def heartbeat() -> Response:
+    """A lost lease is an answer, not an error: a page must be able to tell it from a server that it cannot reach."""
+    actor, asked = await caller(), parsed(HeldLease)
+    beat = await analysis_lease.heartbeat(stores(), actor, asked.movie_id, asked.analysis_lease_id or "")
+    if beat.active:
+        return said(active=True, expires_at=beat.expires_at)
+    return said(active=False, expires_at=None, code=LeaseLost.code, message=beat.message)
+
+
+@leases.post("/release-movie-analysis-lease")
+async def release() -> Response:
+    """Sent by `sendBeacon` while a page closes: nobody reads the answer, and repeating it does nothing."""
+    actor, asked = await caller(), parsed(HeldLease)
+    released = await analysis_lease.release(stores(), actor, asked.movie_id, asked.analysis_lease_id or "")
+    return said(released=released)

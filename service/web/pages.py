@@ -1,0 +1,69 @@
+"""The pages and their assets, served as they lie in the `frontend` package."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from flask import Blueprint, Response, abort, redirect, request, send_from_directory
+
+pages = Blueprint("pages", __name__)
+
+# A system's own table of types may know none of these, and browsers refuse a module of another type.
+_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".html": "text/html",
+    ".woff2": "font/woff2",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+}
+
+
+def frontend() -> Path:
+    """The folder of the installed `frontend` package."""
+    return Path(str(files("frontend")))
+
+
+def _file(name: str) -> Response:
+    """A file with its ETag. Browsers ask each time whether it still holds: names carry no version, and a page must
+    never run with half of its modules from before an update."""
+    kind = _TYPES.get(Path(name).suffix)
+    if kind is None:
+        abort(404)
+    answer = send_from_directory(frontend(), name, mimetype=kind, max_age=0)
+    answer.headers["Cache-Control"] = "no-cache"
+    return answer
+
+
+@pages.get("/")
+def index() -> Response:
+    if not request.environ.get("PATH_INFO"):  # mounted, and asked for without the slash: links would miss the mount
+        return redirect(request.script_root + "/", 308)  # type: ignore[return-value]
+    return _file("index.html")
+
+
+@pages.get("/analyze")
+def analyze() -> Response:
+    return _file("analyze.html")
+
+
+@pages.get("/upload")
+def upload() -> Response:
+    return _file("upload.html")
+
+
+@pages.get("/signin")
+def signin() -> Response:
+    """Opening a link changes nothing: the page's button does."""
+    return _file("signin.html")
+
+
+@pages.get("/static/<path:name>")
+def static(name: str) -> Response:
+    if name.endswith(".html"):
+        abort(404)  # pages have addresses of their own
+    return _file(name)
