@@ -17,17 +17,18 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import structlog
+from flask import Flask
 
 from service.bridge import Bridge
-from service.local.datadir import find_running
-from service.local.emulator import Emulator
+from service.local.connection import endpoint_of
 from service.runtime import Runtime, open_runtime
 from service.settings import Settings
 from service.web.app import build_app
+from service.web.people import sign_in_link
 from service.worker.pool import Pool
 
 MAX_BODY_BYTES = 1 << 20
@@ -36,66 +37,62 @@ MAX_BODY_BYTES = 1 << 20
 log = structlog.get_logger(__name__)
 
 
-class Service:
-    """A WSGI application that is there only while its runtime is open. Holds nothing else."""
+class Service(Bridge):
+    """The whole service as an ASGI application. Its lifespan opens what the settings name and builds Flask over it."""
 
-    def __init__(self) -> None:
-        self._app: Any = None
-        self.runtime: Runtime | None = None
+    def __init__(self, settings: Settings, *, own: bool = True) -> None:
+        """`own`: refuse a data folder on which another service runs; else join its emulator."""
+        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES)
+        self.settings = settings
+        self._own = own
+        self._runtime: Runtime | None = None
+        self._flask: Flask | None = None
 
-    def open(self, runtime: Runtime) -> None:
-        self._app, self.runtime = build_app(runtime), runtime
+    @property
+    def runtime(self) -> Runtime:
+        """What is open. Only between start-up and shutdown."""
+        if self._runtime is None:
+            raise RuntimeError("the service is not running")
+        return self._runtime
 
-    def close(self) -> None:
-        self._app, self.runtime = None, None
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[Runtime]:
+        """Raises DataDirInUse, EmulatorFailed, SecretMissing."""
+        async with (
+            endpoint_of(self.settings, own=self._own) as endpoint,
+            open_runtime(self.settings, endpoint=endpoint) as runtime,
+            workers(runtime, worker_slots(self.settings)),
+        ):
+            self._flask, self._runtime = build_app(runtime), runtime
+            try:
+                yield runtime
+            finally:
+                self._flask = self._runtime = None
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        app = self._app
-        if app is not None:
-            answer: Iterable[bytes] = app(environ, start_response)
+    def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if self._flask is not None:
+            answer: Iterable[bytes] = self._flask(environ, start_response)
             return answer
         told = {"error": True, "code": "not_running", "message": "The service is not running. Try again in a moment."}
         start_response("503 Service Unavailable", [("Content-Type", "application/json"), ("Retry-After", "2")])
         return [json.dumps(told).encode()]
 
 
-def create_app(settings: Settings) -> Bridge:
-    """The whole service as an ASGI application; its lifespan (or `bridge.lifespan()`) opens what the settings name."""
-    service = Service()
-
-    @asynccontextmanager
-    async def lifespan() -> AsyncIterator[Runtime]:
-        async with opened(settings) as runtime, workers(runtime, worker_slots(settings)):
-            service.open(runtime)
-            try:
-                yield runtime
-            finally:
-                service.close()
-
-    return Bridge(service, lifespan=lifespan, max_body_bytes=MAX_BODY_BYTES)
-
-
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Runtime]:
-    """The runtime that the settings name. Embedded: over the emulator that runs on the data folder, or a new one.
-
-    Raises EmulatorFailed, DataDirInUse.
-    """
-    async with AsyncExitStack() as stack:
-        endpoint = None
-        if settings.backend == "embedded":
-            running = await asyncio.to_thread(find_running, settings.data)
-            endpoint = running.endpoint if running else None
-            if endpoint is None:
-                endpoint = (await stack.enter_async_context(Emulator(settings.data))).endpoint
-        yield await stack.enter_async_context(open_runtime(settings, endpoint=endpoint))
+def create_app(settings: Settings, *, own: bool = True) -> Service:
+    """The ASGI application of these settings; nothing is opened before its lifespan starts."""
+    return Service(settings, own=own)
 
 
 def worker_slots(settings: Settings) -> int:
     """How many jobs run beside the web service: as set, else one per core for the embedded default and none on AWS."""
     if settings.workers is not None:
         return settings.workers
-    return (os.cpu_count() or 1) if settings.backend == "embedded" else 0
+    return cores() if settings.backend == "embedded" else 0
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @asynccontextmanager
@@ -106,6 +103,7 @@ async def workers(runtime: Runtime, slots: int) -> AsyncIterator[None]:
         return
     pool = Pool(runtime.stores, runtime.settings, slots)
     draining = asyncio.create_task(pool.run(), name="worker-pool")
+    draining.add_done_callback(_tell_if_broken)
     try:
         yield
     finally:
@@ -113,13 +111,20 @@ async def workers(runtime: Runtime, slots: int) -> AsyncIterator[None]:
         await draining
 
 
-_app: Bridge | None = None
+def _tell_if_broken(draining: asyncio.Task[None]) -> None:
+    """Pages go on without workers, and jobs wait: somebody should know before shutdown."""
+    if not draining.cancelled() and draining.exception():
+        log.critical("workers_gave_up", exc_info=draining.exception())
 
 
-def _the_app() -> Bridge:
+_app: Service | None = None
+
+
+def _the_app() -> Service:
+    """Several server processes may serve one data folder, so this one joins an emulator that is there."""
     global _app
     if _app is None:
-        _app = create_app(Settings())  # type: ignore[call-arg]  # every field has a default
+        _app = create_app(Settings(), own=False)  # type: ignore[call-arg]  # every field has a default
     return _app
 
 
@@ -133,3 +138,6 @@ def __getattr__(name: str) -> Any:
 def runtime() -> AbstractAsyncContextManager[Runtime]:
     """Open what `app` serves; for a host's lifespan."""
     return _the_app().lifespan()
+
+
+__all__ = ["Service", "create_app", "runtime", "sign_in_link", "worker_slots", "workers"]
