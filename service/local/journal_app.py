@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from typing import Any
+from xml.sax.saxutils import escape
 
 from service.local import exchange, gate, post_policy
 from service.local.datadir import HEALTH
@@ -96,7 +97,7 @@ def _is_form(scope: Scope) -> bool:
 
 def _access_denied(sentence: str) -> Reply:
     """S3's error for a form, which the page that sent it may read."""
-    body = f"<Error><Code>AccessDenied</Code><Message>{sentence}</Message></Error>".encode()
+    body = f"<Error><Code>AccessDenied</Code><Message>{escape(sentence)}</Message></Error>".encode()
     headers = [
         (b"content-type", b"application/xml"),
         (b"content-length", str(len(body)).encode()),

@@ -180,6 +180,14 @@ def test_no_emulator_outlives_its_killed_service(tmp_path: Path) -> None:
         assert ended(pidfd, 10), "the emulator is an orphan"
 
 
+async def test_a_new_service_waits_for_the_emulator_of_a_killed_one_to_end(tmp_path: Path) -> None:
+    with hosted(tmp_path) as (host, _, old):
+        pidfd = os.pidfd_open(old)
+        host.kill()
+        async with Emulator(tmp_path):
+            assert ended(pidfd, 0)
+
+
 def test_the_emulator_listens_on_the_loopback_address_alone(tmp_path: Path) -> None:
     with hosted(tmp_path) as (_, endpoint, pid):
         listening = listening_addresses(pid)

@@ -5,11 +5,13 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from service.local.emulator import Emulator
 from tests.support.emulator import emulator_in_thread
 from tests.support.writers import client
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PAGE = {"Origin": "https://any.example"}
 MOVIE = b"0123456789"
 
@@ -20,7 +22,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
         yield emulator
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def s3(running: Emulator) -> AsyncIterator[Any]:
     async with client("s3", running.endpoint, signature_version="s3v4") as opened:
         await opened.create_bucket(Bucket="movies")
@@ -28,7 +30,7 @@ async def s3(running: Emulator) -> AsyncIterator[Any]:
         yield opened
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def web(running: Emulator) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=running.endpoint) as opened:
         yield opened
@@ -84,7 +86,7 @@ async def test_an_expired_form_is_refused(s3: Any, web: httpx.AsyncClient) -> No
 
 async def test_a_form_with_a_field_after_the_file_is_refused(s3: Any, web: httpx.AsyncClient) -> None:
     form = await s3.generate_presigned_post("movies", "signed.mp4")
-    late = {"file": ("m.mp4", MOVIE), "key": (None, "other.mp4")}
+    late: dict[str, Any] = {"file": ("m.mp4", MOVIE), "key": (None, "other.mp4")}
     assert (await web.post(form["url"], data=form["fields"], files=late)).status_code == 403
 
 

@@ -55,7 +55,7 @@ class Writers:
     transactions: int = 0
     enough: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when `wanted` writes were acknowledged."""
-    wanted: int = 600
+    wanted: int = 520
     counters: dict[str, int] = field(default_factory=dict)
     puts: set[str] = field(default_factory=set)
     pairs: set[str] = field(default_factory=set)
