@@ -1,0 +1,230 @@
+"""`tiptrace admin ...`: what operators do. Every command takes --json and --data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from service.cli.manners import data_option, ends_plainly, joined, read_settings
+from service.domain.access import Actor
+from service.domain.errors import UserNotFound
+from service.domain.movie import condition
+from service.local.connection import endpoint_of
+from service.runtime import Runtime, make_everything
+from service.usecases import cancel_trace, people
+from service.usecases.sweep import sweep as sweep_once
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def admin() -> None:
+    """What operators do."""
+
+
+def say(as_json: bool, facts: dict[str, Any]) -> None:
+    """One fact a line, or one JSON object."""
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    for name, value in facts.items():
+        click.echo(f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+
+
+@admin.command("create-tables")
+@json_option
+@data_option
+@ends_plainly
+async def create_tables(as_json: bool, data: Path | None) -> None:
+    """Make tables, indexes, bucket and queue that are missing. Running it again changes nothing."""
+    settings = read_settings(data=data, log_level="warning")
+    async with endpoint_of(settings) as endpoint:
+        made = await make_everything(settings, endpoint=endpoint)
+    say(as_json, {"created": made.created, "present": made.present})
+
+
+@admin.command("add-course")
+@click.argument("course_id")
+@click.option("--name", help="Title of the course. Default: its id.")
+@click.option("--limit", type=click.IntRange(min=1), default=500, show_default=True, help="How many may register.")
+@json_option
+@data_option
+@ends_plainly
+async def add_course(course_id: str, name: str | None, limit: int, as_json: bool, data: Path | None) -> int:
+    """A new course; prints the key that students register with."""
+    async with joined(data) as runtime:
+        if not await people.add_course(runtime.stores, course_id, name or course_id, limit=limit):
+            raise click.ClickException(f"There is a course {course_id} already.")
+        course = await runtime.stores.people.course(course_id)
+    say(as_json, {"course_id": course_id, "course_key": course["course_key"]})
+    return 0
+
+
+@admin.command("add-user")
+@click.option("--email", required=True)
+@click.option("--name", required=True, help="The person's name, as others see it.")
+@click.option("--course", "course_id", required=True)
+@click.option("--course-admin", is_flag=True, help="May administer the course.")
+@click.option("--super", "super_role", type=click.Choice(["superadmin", "superauditor"]))
+@json_option
+@data_option
+@ends_plainly
+async def add_user(
+    email: str,
+    name: str,
+    course_id: str,
+    course_admin: bool,
+    super_role: str | None,
+    as_json: bool,
+    data: Path | None,
+) -> None:
+    """A new user of a course, with an API key."""
+    async with joined(data) as runtime:
+        added = await people.add_user(
+            runtime.stores, email, name, course_id, course_admin=course_admin, super_role=super_role
+        )
+    say(as_json, {"user_id": added.user_id, "api_key": added.api_key})
+
+
+@admin.command("add-key")
+@click.argument("user_id")
+@json_option
+@data_option
+@ends_plainly
+async def add_key(user_id: str, as_json: bool, data: Path | None) -> None:
+    """One more API key for a user."""
+    async with joined(data) as runtime:
+        if await runtime.stores.people.user(user_id) is None:
+            raise UserNotFound
+        say(as_json, {"user_id": user_id, "api_key": await people.add_key(runtime.stores, user_id)})
+
+
+@admin.command("disable-key")
+@click.argument("api_key")
+@json_option
+@data_option
+@ends_plainly
+async def disable_key(api_key: str, as_json: bool, data: Path | None) -> None:
+    """Make a key useless; web processes forget it within five seconds."""
+    async with joined(data) as runtime:
+        stores = runtime.stores
+        if not await stores.people.disable_key(api_key, stores.clock.now()):
+            raise click.ClickException("There is no such key.")
+        say(as_json, {"disabled": True})
+
+
+@admin.command("job")
+@click.argument("movie_id")
+@json_option
+@data_option
+@ends_plainly
+async def job(movie_id: str, as_json: bool, data: Path | None) -> None:
+    """What a movie's job is doing, and what its receipt says."""
+    async with joined(data) as runtime:
+        say(as_json, await _job(runtime, movie_id))
+
+
+async def _job(runtime: Runtime, movie_id: str) -> dict[str, Any]:
+    stores = runtime.stores
+    movie = await stores.movies.get(movie_id)
+    if movie is None:
+        raise click.ClickException("There is no such movie.")
+    now = stores.clock.now()
+    facts: dict[str, Any] = {
+        "movie_id": movie_id,
+        "status": condition(movie, now, stores.policy.max_attempts).status,
+    }
+    if movie.tracing is None:
+        return facts
+    running = movie.tracing
+    receipt = await stores.receipts.get(running.receipt_id)
+    return facts | {
+        "job_id": running.job_id,
+        "kind": running.kind,
+        "state": running.state,
+        "attempt": running.attempt,
+        "failures": running.failures,
+        "live": running.live(now),
+        "seconds_left": running.expires_at - now,
+        "last_frame_tracked": movie.row.get("last_frame_tracked", 0),
+        "receipt": receipt.state if receipt else "missing",
+    }
+
+
+@admin.command("jobs")
+@json_option
+@data_option
+@ends_plainly
+async def jobs(as_json: bool, data: Path | None) -> None:
+    """Every job that waits or runs."""
+    async with joined(data) as runtime:
+        stores = runtime.stores
+        found = []
+        for shard in stores.movies.shards():
+            async for movie_id in stores.movies.due(shard, 2**40):
+                facts = await _job(runtime, movie_id)
+                if "job_id" in facts:
+                    found.append(facts)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    table = Table("movie", "job", "kind", "state", "attempt", "frame", "seconds left")
+    for facts in found:
+        table.add_row(
+            facts["movie_id"],
+            facts["job_id"],
+            facts["kind"],
+            facts["state"],
+            str(facts["attempt"]),
+            str(facts["last_frame_tracked"]),
+            str(facts["seconds_left"]),
+        )
+    Console().print(table if found else "No job waits or runs.")
+
+
+@admin.command("release")
+@click.argument("movie_id")
+@json_option
+@data_option
+@ends_plainly
+async def release(movie_id: str, as_json: bool, data: Path | None) -> None:
+    """Free a movie: its analysis lease is dropped, its trace ends as cancelled."""
+    async with joined(data) as runtime:
+        stores = runtime.stores
+        movie = await stores.movies.get(movie_id)
+        if movie is None:
+            raise click.ClickException("There is no such movie.")
+        facts: dict[str, Any] = {"movie_id": movie_id, "analysis_lease_dropped": False, "trace_cancelled": False}
+        if movie.analysis:
+            facts["analysis_lease_dropped"] = await stores.movies.release_analysis(
+                movie_id, movie.analysis.lease_id, movie.analysis.user_id
+            )
+        if movie.tracing and movie.tracing.kind == "trace":
+            operator = Actor("operator", "operator", roles=frozenset({"superadmin"}))
+            await cancel_trace.cancel(stores, operator, movie_id)
+            facts["trace_cancelled"] = True
+    say(as_json, facts)
+
+
+@admin.command("sweep")
+@json_option
+@data_option
+@ends_plainly
+async def sweep(as_json: bool, data: Path | None) -> None:
+    """One pass of the sweeper, now."""
+    async with joined(data) as runtime:
+        swept = await sweep_once(runtime.stores)
+    say(
+        as_json,
+        {
+            "announced": swept.announced,
+            "resumed": swept.resumed,
+            "failed": swept.failed,
+            "uploads_expired": swept.uploads_expired,
+        },
+    )

@@ -1,0 +1,3 @@
+"""Fixtures that every room of the tests may use."""
+
+pytest_plugins = ["tests.support.emulator"]

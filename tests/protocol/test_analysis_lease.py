@@ -1,0 +1,179 @@
+"""The right of one page to edit: acquire, renew, release, take over."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.domain.errors import BeingTraced, LeaseLost, LeaseRequired, MovieDeleted, NotReady
+from service.store.expressions import Update
+from service.store.schema import MOVIES
+from service.store.table import Change
+from service.usecases import edit_movie
+from service.usecases.analysis_lease import acquire, heartbeat, release
+from tests.support.lab import POINTS, Lab
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_of_a_hundred_simultaneous_acquires_exactly_one_wins_b23(lab: Lab) -> None:
+    teacher = await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(teacher)
+    answers = await asyncio.gather(*(acquire(lab.stores, teacher, movie_id) for _ in range(100)))
+    granted = [answer.lease for answer in answers if answer.lease]
+    assert len(granted) == 1
+    assert (await lab.movie(movie_id)).row["analysis_lease_id"] == granted[0].lease_id
+    denied = next(answer for answer in answers if not answer.lease)
+    assert "Teacher is editing" in denied.message
+
+
+async def test_the_same_request_key_gets_the_same_lease_again(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    first = await acquire(lab.stores, owner, movie_id, request_key="page-1")
+    again = await acquire(lab.stores, owner, movie_id, request_key="page-1")
+    assert first.lease
+    assert again.lease == first.lease
+    other_page = await acquire(lab.stores, owner, movie_id, request_key="page-2")
+    assert other_page.lease is None
+
+
+async def test_an_equal_request_key_of_another_person_gets_nothing(lab: Lab) -> None:
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    assert (await acquire(lab.stores, owner, movie_id, request_key="page-1")).lease
+    assert (await acquire(lab.stores, teacher, movie_id, request_key="page-1")).lease is None
+
+
+async def test_a_reloaded_page_gets_a_new_token_and_the_old_pages_late_release_does_nothing_a07(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    old = (await acquire(lab.stores, owner, movie_id, request_key="load-1")).lease
+    assert old
+    new = (await acquire(lab.stores, owner, movie_id, request_key="load-2", former_lease_id=old.lease_id)).lease
+    assert new
+    assert new.lease_id != old.lease_id
+    assert await release(lab.stores, owner, movie_id, old.lease_id) is False
+    assert (await heartbeat(lab.stores, owner, movie_id, new.lease_id)).active
+    assert not (await heartbeat(lab.stores, owner, movie_id, old.lease_id)).active
+
+
+async def test_a_person_may_take_over_from_his_own_other_page_and_it_is_audited(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    first = (await acquire(lab.stores, owner, movie_id)).lease
+    second = (await acquire(lab.stores, owner, movie_id, take_over=True)).lease
+    assert first
+    assert second
+    assert not (await heartbeat(lab.stores, owner, movie_id, first.lease_id)).active
+    events = await lab.events(movie_id)
+    assert [(event["event_type"], event["user_id"]) for event in events] == [("movie.lease.taken-over", owner.user_id)]
+
+
+async def test_an_admin_of_the_course_may_take_over_from_anyone_but_the_owner_not_from_him(lab: Lab) -> None:
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    assert (await acquire(lab.stores, owner, movie_id)).lease
+    taken = (await acquire(lab.stores, teacher, movie_id, take_over=True)).lease
+    assert taken
+    assert (await acquire(lab.stores, owner, movie_id, take_over=True)).lease is None
+    assert (await lab.movie(movie_id)).row["analysis_lease_id"] == taken.lease_id
+
+
+async def test_who_may_not_edit_gets_no_lease_and_the_reason(lab: Lab) -> None:
+    owner, classmate = await lab.person("Owner"), await lab.person("Classmate")
+    movie_id = await lab.ready_movie(owner)
+    await lab.stores.database.write(Change(MOVIES, {"movie_id": movie_id}, Update(set={"published": True})))
+    answer = await acquire(lab.stores, classmate, movie_id)
+    assert answer.lease is None
+    assert "not change it" in answer.message
+
+
+async def test_a_stale_lease_blocks_nobody_and_its_page_is_told_that_it_is_lost(lab: Lab) -> None:
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    old = (await acquire(lab.stores, owner, movie_id)).lease
+    assert old
+    lab.clock.advance(899)
+    assert (await acquire(lab.stores, teacher, movie_id)).lease is None
+    lab.clock.advance(1)
+    new = (await acquire(lab.stores, teacher, movie_id)).lease
+    assert new
+    with pytest.raises(LeaseLost):
+        await edit_movie.set_fpm(lab.stores, owner, movie_id, old.lease_id, 2.0)
+    assert not (await heartbeat(lab.stores, owner, movie_id, old.lease_id)).active
+    assert await release(lab.stores, owner, movie_id, old.lease_id) is False
+
+
+@pytest.mark.parametrize("lease_id", [None, "", "garbage", "0" * 32])
+async def test_a_write_without_the_live_lease_changes_nothing_a08(lab: Lab, lease_id: str | None) -> None:
+    owner = await lab.person("Owner")
+    movie_id, other_id = await lab.ready_movie(owner), await lab.ready_movie(owner)
+    elsewhere = (await acquire(lab.stores, owner, other_id)).lease
+    assert elsewhere
+    before = (await lab.movie(movie_id)).row, await lab.frames(movie_id)
+    for token in (lease_id, elsewhere.lease_id):
+        for write in (
+            edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, token, 0, POINTS),
+            edit_movie.set_trim(lab.stores, owner, movie_id, token, start=3),
+            edit_movie.set_fpm(lab.stores, owner, movie_id, token, 2.0),
+            edit_movie.rename_marker(lab.stores, owner, movie_id, token, "Apex", "Tip"),
+            edit_movie.reset_tracing(lab.stores, owner, movie_id, token),
+        ):
+            with pytest.raises((LeaseRequired, LeaseLost)):
+                await write
+    assert ((await lab.movie(movie_id)).row, await lab.frames(movie_id)) == before
+
+
+async def test_an_edit_and_another_pages_acquire_fired_together_never_both_win_a08(lab: Lab) -> None:
+    """The old page's lease ends at this very second: whoever comes second is refused."""
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    lost = 0
+    for n in range(40):
+        old = (await acquire(lab.stores, owner, movie_id)).lease
+        assert old
+        edit = edit_movie.set_fpm(lab.stores, owner, movie_id, old.lease_id, 1.0 + n)
+        take = acquire(lab.stores, owner, movie_id, take_over=True)
+        edited, taken = await asyncio.gather(edit, take, return_exceptions=True)
+        row = (await lab.movie(movie_id)).row
+        assert not isinstance(taken, BaseException)
+        assert taken.lease
+        assert row["analysis_lease_id"] == taken.lease.lease_id
+        if isinstance(edited, LeaseLost):
+            lost += 1
+            assert row.get("fpm") != f"{1.0 + n:.10g}"
+        else:
+            assert not isinstance(edited, BaseException), edited
+            assert row["fpm"] == f"{1.0 + n:.10g}"
+        await release(lab.stores, owner, movie_id, taken.lease.lease_id)
+    assert 0 <= lost <= 40
+
+
+async def test_a_movie_that_is_not_ready_or_deleted_admits_no_lease(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    for changed, error in (
+        ({"status": "processing"}, NotReady),
+        ({"status": "uploading"}, NotReady),
+        ({"status": "unusable"}, NotReady),
+        ({"deleted": True}, MovieDeleted),
+    ):
+        movie_id = await lab.ready_movie(owner)
+        await lab.stores.database.write(Change(MOVIES, {"movie_id": movie_id}, Update(set=changed)))
+        with pytest.raises(error):
+            await acquire(lab.stores, owner, movie_id)
+        assert "analysis_lease_id" not in (await lab.movie(movie_id)).row
+
+
+async def test_a_live_trace_denies_the_lease_and_refuses_edits_of_the_page_that_started_it(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    lease = (await acquire(lab.stores, owner, movie_id)).lease
+    assert lease
+    await lab.submit(owner, movie_id, analysis_lease_id=lease.lease_id)
+    assert (await acquire(lab.stores, owner, movie_id, take_over=True)).lease is None
+    with pytest.raises(BeingTraced):
+        await edit_movie.set_fpm(lab.stores, owner, movie_id, lease.lease_id, 2.0)
+    assert await release(lab.stores, owner, movie_id, lease.lease_id) is False
+    assert (await lab.movie(movie_id)).tracing is not None
