@@ -78,7 +78,7 @@ async def serve(config: Config) -> None:
             log_config=None,
             access_log=False,
             timeout_keep_alive=75,
-            timeout_graceful_shutdown=5,
+            timeout_graceful_shutdown=2,  # a long poll of a queue may be cut off
         )
     )
     server.watch_parent()

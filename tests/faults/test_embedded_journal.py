@@ -283,3 +283,21 @@ async def test_readers_are_served_while_a_new_journal_is_made(machine: Machine) 
     assert len(before) == 3001
     await machine.die()
     assert await machine.table() == before
+
+
+async def test_a_snapshot_of_several_pages_holds_every_numbered_row(machine: Machine) -> None:
+    keys = [{"AttributeName": "movie", "KeyType": "HASH"}, {"AttributeName": "frame", "KeyType": "RANGE"}]
+    types = [{"AttributeName": "movie", "AttributeType": "S"}, {"AttributeName": "frame", "AttributeType": "N"}]
+    await machine.ask(
+        "CreateTable", TableName="frames", KeySchema=keys, AttributeDefinitions=types, BillingMode="PAY_PER_REQUEST"
+    )
+    for movie in ("10", "9", "a"):
+        for start in range(-100, 1100, 100):
+            rows = [{"movie": {"S": movie}, "frame": {"N": str(start + i)}} for i in range(100)]
+            puts = [{"Put": {"TableName": "frames", "Item": row}} for row in rows]
+            assert (await machine.ask("TransactWriteItems", TransactItems=puts))[0] == 200
+    await machine.durable.snapshot()
+    assert machine.durable.snapshots == 1
+    await machine.die()
+    found = [(item["movie"]["S"], int(item["frame"]["N"])) async for item in scan(machine.durable.forward, "frames")]
+    assert sorted(found) == sorted((movie, frame) for movie in ("10", "9", "a") for frame in range(-100, 1100))
