@@ -20,6 +20,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from service.asgi import MAX_BODY_BYTES
 from service.bridge import Bridge
 from service.domain.clock import SystemClock
 from service.local.emulator import Emulator
@@ -173,7 +174,7 @@ async def serving_lab(endpoint: str, folder: Path, **changed: Any) -> AsyncItera
     )
     clock = MovableClock()
     async with open_runtime(settings, endpoint=endpoint, clock=clock) as runtime:
-        bridge = Bridge(build_app(runtime))
+        bridge = Bridge(build_app(runtime), max_body_bytes=MAX_BODY_BYTES)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(bridge), base_url=ORIGIN) as http:
             yield Lab(runtime, http, await _people(runtime), clock)
 
