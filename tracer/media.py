@@ -62,7 +62,7 @@ def _picture_stream(container: InputContainer) -> VideoStream:
     covers = av.stream.Disposition.attached_pic
     moving = [s for s in container.streams.video if not s.disposition & covers]
     if not moving:
-        raise NoPicture
+        raise NoPicture if container.streams.audio else UnreadableMovie
     usable = [s for s in moving if s.codec_context is not None]
     if not usable:
         raise UnsupportedCodec

@@ -1,0 +1,123 @@
+"""Whatever a person uploads ends `ready` or `unusable` with a reason, never stuck, within one job's memory.
+
+Everything is real here: the signed form, the queue, the worker, its child process, the decoder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from service.local.emulator import Emulator
+from tests.support import movies
+from tests.support.workshop import SHARED, Workshop, open_workshop
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+MEGABYTES = 700
+GOOD = movies.mp4()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def workshop(emulator: Emulator) -> AsyncIterator[Workshop]:
+    async with open_workshop(emulator.endpoint) as opened:
+        yield opened
+
+
+def peak_megabytes(workshop: Workshop) -> float:
+    """The most that the engine's present child ever held, as the kernel counted it."""
+    pid = workshop.pool.engines[0].pid
+    assert pid is not None
+    told = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert told
+    return int(told.group(1)) / 1024
+
+
+HOSTILE = {
+    "one byte": (b"\0", "movie_unreadable"),
+    "text": (b"This is my homework.\n" * 50, "movie_unreadable"),
+    "a web page b31": (b"<!doctype html><title>movie</title>", "movie_unreadable"),
+    "a play list that names a local file b31": (movies.playlist("file:///etc/hostname"), "movie_unreadable"),
+    "a play list that names an address b31": (movies.playlist("http://127.0.0.1:9/x.ts"), "movie_unreadable"),
+    "a concat script b31": (movies.concat_script("/etc/hostname"), "movie_unreadable"),
+    "sound without a picture": (movies.sound(), "movie_no_picture"),
+    "an index that was cut off b15": (movies.mp4(60, faststart=False)[:-2000], "movie_unreadable"),
+    "only the header b15": (GOOD[:100], "movie_unreadable"),
+    "a giant raster b32": (movies.wide(), "movie_too_many_pixels"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_file_that_is_no_movie_ends_unusable_with_a_sentence(workshop: Workshop, name: str) -> None:
+    body, code = HOSTILE[name]
+    movie = await workshop.upload(body)
+    assert (movie.status, movie.row["failure_code"]) == ("unusable", code)
+    assert movie.row["status_reason"].endswith(".")
+    assert "/" not in movie.row["status_reason"]
+    assert "movie_data_urn" not in movie.row
+    receipt = await workshop.stores.receipts.get(movie.row["upload_receipt_id"])
+    assert receipt
+    assert (receipt.state, receipt.failure_code) == ("failed", code)
+    assert peak_megabytes(workshop) < MEGABYTES
+
+
+async def test_a_file_changed_on_its_way_is_refused(workshop: Workshop) -> None:
+    changed = GOOD[:-1] + bytes([GOOD[-1] ^ 1])
+    movie = await workshop.upload(changed, announced=GOOD)
+    assert (movie.status, movie.row["failure_code"]) == ("unusable", "upload_checksum")
+
+
+async def test_a_movie_longer_than_allowed_is_refused_by_its_real_length(emulator: Emulator) -> None:
+    async with open_workshop(emulator.endpoint, max_frames=10) as small:
+        movie = await small.upload(GOOD)
+    assert movie.row["failure_code"] == "movie_too_many_frames"
+    assert "10 frames" in movie.row["status_reason"]
+
+
+async def test_a_good_movie_after_all_of_them_is_inspected_and_traced(workshop: Workshop) -> None:
+    movie = await workshop.upload(GOOD)
+    assert movie.status == "ready", movie.row.get("status_reason")
+    assert movie.total_frames == 12
+    assert (movie.row["frame_width"], movie.row["frame_height"]) == (640, 480)
+    assert movie.row["inspection"]["codec"] == "h264"
+    assert movie.row["movie_zipfile_urn"].endswith("frames.zip")
+    lease = await workshop.place(movie)
+    await workshop.submit(movie, lease)
+    traced = await workshop.settled(movie.movie_id)
+    assert traced.status == "tracing completed", traced.row.get("tracing_failure_summary")
+    assert traced.row["last_frame_tracked"] == 11
+    stored = await workshop.stores.objects.head(workshop.stores.objects.key_of(traced.row["movie_traced_urn"]))
+    assert stored
+    assert stored.length > 1000
+
+
+async def test_the_largest_frame_allowed_stays_within_one_jobs_memory(workshop: Workshop) -> None:
+    movie = await workshop.upload(movies.wide(5312, 2988))
+    assert movie.status == "ready", movie.row.get("status_reason")
+    assert peak_megabytes(workshop) < MEGABYTES
+
+
+REAL = {
+    "audio_only.mp4": ("unusable", "movie_no_picture", 0),
+    "header_only_5544_frames.mp4": ("unusable", "movie_unreadable", 0),
+    "av1_video.mkv": ("ready", None, 125),
+    "claims_117000_frames.mp4": ("ready", None, 240),
+    "hevc_10bit.mp4": ("ready", None, 30),
+    "iphone_rot90_gps.mov": ("ready", None, 120),
+    "phone_vfr_FLIR_Thermal.mp4": ("ready", None, 84),
+    "sar_2x1.mp4": ("ready", None, 150),
+    "truncated_annex-b.mp4": ("ready", None, 6),
+}
+
+
+@pytest.mark.skipif(not (SHARED / "odd").is_dir(), reason="the real movies do not lie beside this repository")
+@pytest.mark.parametrize("name", REAL)
+async def test_real_odd_files_end_as_they_should_b01_b15_b16(workshop: Workshop, name: str) -> None:
+    status, code, frames = REAL[name]
+    movie = await workshop.upload((SHARED / "odd" / name).read_bytes())
+    assert (movie.status, movie.row.get("failure_code")) == (status, code), movie.row.get("status_reason")
+    assert movie.total_frames == frames
+    assert peak_megabytes(workshop) < MEGABYTES
