@@ -31,7 +31,7 @@ async def put_frame_trackpoints() -> Response:
         asked.trackpoints,
         course_id=asked.course_id,
     )
-    return _edited(actor, movie, frame_number=asked.frame_number)
+    return _edited(actor, movie, asked.analysis_lease_id, frame_number=asked.frame_number)
 
 
 @editing.post("/rename-marker")
@@ -48,7 +48,7 @@ async def rename_marker() -> Response:
         course_id=asked.course_id,
     )
     reach = await marker_reach(stores(), movie, checked_label(asked.new_label, "new_label"))
-    return _edited(actor, movie, frames_updated=reach, trackpoints_updated=reach)
+    return _edited(actor, movie, asked.analysis_lease_id, frames_updated=reach, trackpoints_updated=reach)
 
 
 @editing.post("/reset-movie-tracing")
@@ -57,7 +57,7 @@ async def reset_movie_tracing() -> Response:
     movie = await edit_movie.reset_tracing(
         stores(), actor, asked.movie_id, asked.analysis_lease_id, course_id=asked.course_id
     )
-    return _edited(actor, movie)
+    return _edited(actor, movie, asked.analysis_lease_id)
 
 
 @editing.post("/set-movie-trim")
@@ -72,7 +72,7 @@ async def set_movie_trim() -> Response:
         end=asked.trim_end_frame,
         course_id=asked.course_id,
     )
-    return _edited(actor, movie)
+    return _edited(actor, movie, asked.analysis_lease_id)
 
 
 @editing.post("/set-movie-fpm")
@@ -81,8 +81,8 @@ async def set_movie_fpm() -> Response:
     movie = await edit_movie.set_fpm(
         stores(), actor, asked.movie_id, asked.analysis_lease_id, asked.fpm, course_id=asked.course_id
     )
-    return _edited(actor, movie)
+    return _edited(actor, movie, asked.analysis_lease_id)
 
 
-def _edited(actor: Actor, movie: Movie, **more: Any) -> Response:
-    return said(movie_id=movie.movie_id, metadata=metadata(stores(), actor, movie), **more)
+def _edited(actor: Actor, movie: Movie, lease_id: str | None, **more: Any) -> Response:
+    return said(movie_id=movie.movie_id, metadata=metadata(stores(), actor, movie, lease_id=lease_id), **more)
