@@ -52,7 +52,7 @@ class Settings(BaseSettings):
         20, ge=0, description="How long a stopping worker lets a job go on before it is handed back."
     )
     job_seconds: int = Field(3600, ge=1, description="How long one attempt of a job may take.")
-    job_megabytes: int = Field(1024, ge=256, description="Memory that one job's process may use for data.")
+    job_megabytes: int = Field(640, ge=256, description="Memory that one job's process may use for data.")
     secret_key: SecretStr | None = Field(
         None, description="Signs sign-in links; unset: made once and kept in the data folder (embedded only)."
     )
@@ -63,9 +63,6 @@ class Settings(BaseSettings):
         False, description="1: accept an API key in the query string, as older clients send it."
     )
     video_preset: str = Field("veryfast", pattern=r"^[a-z]+$", description="x264 preset of the labelled movie.")
-    smtp_url: str | None = Field(
-        None, description="Mail server, `smtp://user:password@host:587`; unset: mails are written to a folder."
-    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much is logged.")
 
     @model_validator(mode="after")

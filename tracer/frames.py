@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracer.geometry import View, turned_size
+from tracer.planes import Planes, of_picture
 
 # Pictures are uint8 throughout; OpenCV's own annotations know no more than "some number".
 Gray = npt.NDArray[Any]
@@ -56,6 +57,12 @@ class Frame:
         way = "AREA" if width < self._picture.width else "BICUBIC"
         small = self._picture.reformat(width=width, height=height, format="bgr24", interpolation=way)
         return _upright(small.to_ndarray(), self.view.rotation)
+
+    def planes(self) -> Planes:
+        """The analysis frame in colour, as the encoder wants it; an odd side gets one more row or column."""
+        view = self.view
+        size = turned_size(view.frame_width, view.frame_height, view.rotation)
+        return of_picture(self._picture, size, view.rotation)
 
     def _lying_size(self) -> tuple[int, int]:
         """Tracking size before the turn: shrinking first makes the turn cheap."""

@@ -13,12 +13,15 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from tracer.frames import Bgr
 from tracer.model import Status
+from tracer.planes import Plane, Planes, color_of_bgr, to_picture
 
 _SHIFT = 4  # cv2 draws at sixteenths of a pixel
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
-_LOST = (150, 150, 150)
+_TEXT = 0.4
+_BLACK = color_of_bgr(0, 0, 0)
+_LOST = color_of_bgr(150, 150, 150)
+Spot = tuple[float, float]
 
 
 class LabelledMovie:
@@ -44,12 +47,10 @@ class LabelledMovie:
     ) -> None:
         self._path = Path(path)
         self._labels = [drawable(label) for label in labels]
-        self._colors = [_bgr_of(color) for color in colors]
+        self._colors = [_shades_of(color) for color in colors]
         width, height = frame_width + frame_width % 2, frame_height + frame_height % 2
-        self._margins = (height - frame_height, width - frame_width)
-        self._trail = np.zeros((frame_height, frame_width, 3), np.uint8)
-        self._trodden = np.zeros((frame_height, frame_width), np.uint8)
-        self._last: list[tuple[int, int] | None] = [None] * len(self._labels)
+        self._trail = [_Layer(width >> half, height >> half) for half in (0, 1, 1)]
+        self._last: list[Spot | None] = [None] * len(self._labels)
         self._frames = 0
         self._open = True
         self._container = av.open(str(self._path), "w", format="mp4", container_options={"movflags": "+faststart"})
@@ -62,18 +63,20 @@ class LabelledMovie:
         self._stream.codec_context.thread_count = 1
 
     def add(
-        self, bgr: Bgr, points: npt.NDArray[np.float64] | None = None, status: npt.NDArray[np.int8] | None = None
+        self,
+        planes: Planes,
+        points: npt.NDArray[np.float64] | None = None,
+        status: npt.NDArray[np.int8] | None = None,
     ) -> None:
         """One more frame. `points` (n, 2) analysis pixels and `status` (n,), or None for a picture without markers.
 
-        `bgr` is not changed.
+        The planes are drawn on: they are the frame's own copy. Raises ValueError for another size than the movie's.
         """
+        if planes.y.shape != (self._stream.height, self._stream.width):
+            raise ValueError("every frame of a movie has the same size")
         if points is not None and status is not None:
-            bgr = self._drawn(bgr.copy(), points, status)
-        bottom, right = self._margins
-        if bottom or right:
-            bgr = cv2.copyMakeBorder(bgr, 0, bottom, 0, right, cv2.BORDER_REPLICATE)
-        picture = av.VideoFrame.from_ndarray(bgr, format="bgr24")
+            self._draw(planes, points, status)
+        picture = to_picture(planes)
         picture.pts, picture.time_base = self._frames, 1 / self._rate
         self._container.mux(self._stream.encode(picture))
         self._frames += 1
@@ -101,33 +104,51 @@ class LabelledMovie:
         self._container.close()
         self._path.unlink(missing_ok=True)
 
-    def _drawn(self, bgr: Bgr, points: npt.NDArray[np.float64], status: npt.NDArray[np.int8]) -> Bgr:
-        spots = [_spot(x, y) for x, y in points]
-        for n, spot in enumerate(spots):
-            self._tread(n, spot, bool(status[n] == Status.SEEN))
-        cv2.copyTo(self._trail, self._trodden, bgr)
-        for n, spot in enumerate(spots):
-            self._mark(bgr, n, spot, bool(status[n] == Status.SEEN))
-        return bgr
+    def _draw(self, planes: Planes, points: npt.NDArray[np.float64], status: npt.NDArray[np.int8]) -> None:
+        seen = [bool(one == Status.SEEN) for one in status]
+        for n, (x, y) in enumerate(points):
+            self._tread(n, (float(x), float(y)), seen[n])
+        for layer, plane in zip(self._trail, planes, strict=True):
+            layer.cover(plane)
+        for n, (x, y) in enumerate(points):
+            self._mark(planes, n, (float(x), float(y)), seen[n])
 
-    def _tread(self, n: int, spot: tuple[int, int], seen: bool) -> None:
+    def _tread(self, n: int, spot: Spot, seen: bool) -> None:
         """Draw the newest step of the trail. Nobody saw a lost marker move, so its trail has a gap."""
         before, self._last[n] = self._last[n], spot if seen else None
         if before is None or not seen:
             return
-        cv2.line(self._trail, before, spot, self._colors[n], 1, cv2.LINE_8, _SHIFT)
-        cv2.line(self._trodden, before, spot, 255, 1, cv2.LINE_8, _SHIFT)
+        for half, layer, shade in zip((0, 1, 1), self._trail, self._colors[n], strict=True):
+            layer.line(_at(before, half), _at(spot, half), shade)
 
-    def _mark(self, bgr: Bgr, n: int, spot: tuple[int, int], seen: bool) -> None:
-        color, radius = (self._colors[n], 4 << _SHIFT) if seen else (_LOST, 6 << _SHIFT)
-        cv2.circle(bgr, spot, radius, (0, 0, 0), 3, cv2.LINE_AA, _SHIFT)
-        cv2.circle(bgr, spot, radius, color, 1, cv2.LINE_AA, _SHIFT)
-        x, y = spot[0] >> _SHIFT, spot[1] >> _SHIFT
+    def _mark(self, planes: Planes, n: int, spot: Spot, seen: bool) -> None:
+        color, radius = (self._colors[n], 4) if seen else (_LOST, 6)
         text = self._labels[n] if seen else f"{self._labels[n]} ?"
-        (width, height), _ = cv2.getTextSize(text, _FONT, 0.4, 1)
-        at = (min(x + 8, bgr.shape[1] - width - 2), max(y - 6, height + 2))
-        cv2.putText(bgr, text, at, _FONT, 0.4, (0, 0, 0), 3, cv2.LINE_AA)
-        cv2.putText(bgr, text, at, _FONT, 0.4, color, 1, cv2.LINE_AA)
+        (width, height), _ = cv2.getTextSize(text, _FONT, _TEXT, 1)
+        left = min(spot[0] + 8, planes.y.shape[1] - width - 2)
+        base = max(spot[1] - 6, height + 2)
+        for half, plane, shade, dark in zip((0, 1, 1), planes, color, _BLACK, strict=True):
+            size = (radius << _SHIFT) >> half
+            cv2.circle(plane, _at(spot, half), size, dark, 3 - half, cv2.LINE_AA, _SHIFT)
+            cv2.circle(plane, _at(spot, half), size, shade, 1, cv2.LINE_AA, _SHIFT)
+            at = (round(left) >> half, round(base) >> half)
+            cv2.putText(plane, text, at, _FONT, _TEXT / (1 + half), dark, 3 - half, cv2.LINE_AA)
+            cv2.putText(plane, text, at, _FONT, _TEXT / (1 + half), shade, 1, cv2.LINE_AA)
+
+
+class _Layer:
+    """What was drawn so far on one plane, so that a frame costs the same at any length of the trail."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self._ink = np.zeros((height, width), np.uint8)
+        self._mask = np.zeros((height, width), np.uint8)
+
+    def line(self, start: tuple[int, int], end: tuple[int, int], shade: int) -> None:
+        cv2.line(self._ink, start, end, shade, 1, cv2.LINE_8, _SHIFT)
+        cv2.line(self._mask, start, end, 255, 1, cv2.LINE_8, _SHIFT)
+
+    def cover(self, plane: Plane) -> None:
+        cv2.copyTo(self._ink, self._mask, plane)
 
 
 def drawable(label: str) -> str:
@@ -137,15 +158,18 @@ def drawable(label: str) -> str:
     return "".join(c if " " <= c <= "~" else "?" for c in bare)
 
 
-def _spot(x: float, y: float) -> tuple[int, int]:
-    return round(x * (1 << _SHIFT)), round(y * (1 << _SHIFT))
+def _at(spot: Spot, half: int) -> tuple[int, int]:
+    """A place on a plane of full (0) or half (1) resolution, in the fractions that cv2 draws at."""
+    scale = (1 << _SHIFT) / (1 + half)
+    shift = 0.5 * half  # the centre of a half-size pixel lies between four
+    return round((spot[0] - shift) * scale), round((spot[1] - shift) * scale)
 
 
-def _bgr_of(color: str) -> tuple[int, int, int]:
-    """ "#rrggbb" as cv2 wants it; anything else is drawn red rather than refused."""
+def _shades_of(color: str) -> tuple[int, int, int]:
+    """ "#rrggbb" as y, u, v; anything else is drawn red rather than refused."""
     digits = color.removeprefix("#")
     try:
         red, green, blue = bytes.fromhex(digits)
     except ValueError:
-        return 0, 0, 255
-    return blue, green, red
+        red, green, blue = 255, 0, 0
+    return color_of_bgr(blue, green, red)

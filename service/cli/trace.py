@@ -163,7 +163,7 @@ class _Run:
                 if result is not None:
                     self._keep(result, markers, movie.frame_height)
                     if writer:
-                        writer.add(frame.bgr(), result.points, result.status)
+                        writer.add(frame.planes(), result.points, result.status)
                 step()
             self._check_length(last, movie)
             self._tell(movie, survey.inspection(movie) if whole else None, last)

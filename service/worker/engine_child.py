@@ -178,16 +178,16 @@ def _trace(task: TraceTask, send: Send) -> None:
                 result = follower.step(frame)
                 if result is not None:
                     outbox.add(result)
-                    video.add(frame.bgr(), result.points, result.status)
+                    video.add(frame.planes(), result.points, result.status)
                     continue
                 places = known.get(frame.number, {})
                 spots = [places.get(p.marker_id) for p in task.markers]
                 if all(spot is None for spot in spots):
-                    video.add(frame.bgr())
+                    video.add(frame.planes())
                 else:
                     points = np.array([s[:2] if s else (0.0, 0.0) for s in spots], dtype=np.float64)
                     status = np.array([s[2] if s else 0 for s in spots], dtype=np.int8)
-                    video.add(frame.bgr(), points, status)
+                    video.add(frame.planes(), points, status)
             promised = max(movie.promised_frames, task.frame_end + 1)
     except _Stop:
         if _Wires.order.value == HAND_BACK:

@@ -13,12 +13,12 @@ import pytest
 import pytest_asyncio
 
 from service.local.emulator import Emulator
-from tests.support import movies
+from tests.support import uploads
 from tests.support.workshop import SHARED, Workshop, open_workshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MEGABYTES = 700
-GOOD = movies.mp4()
+GOOD = uploads.mp4()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -40,13 +40,13 @@ HOSTILE = {
     "one byte": (b"\0", "movie_unreadable"),
     "text": (b"This is my homework.\n" * 50, "movie_unreadable"),
     "a web page b31": (b"<!doctype html><title>movie</title>", "movie_unreadable"),
-    "a play list that names a local file b31": (movies.playlist("file:///etc/hostname"), "movie_unreadable"),
-    "a play list that names an address b31": (movies.playlist("http://127.0.0.1:9/x.ts"), "movie_unreadable"),
-    "a concat script b31": (movies.concat_script("/etc/hostname"), "movie_unreadable"),
-    "sound without a picture": (movies.sound(), "movie_no_picture"),
-    "an index that was cut off b15": (movies.mp4(60, faststart=False)[:-2000], "movie_unreadable"),
+    "a play list that names a local file b31": (uploads.playlist("file:///etc/hostname"), "movie_unreadable"),
+    "a play list that names an address b31": (uploads.playlist("http://127.0.0.1:9/x.ts"), "movie_unreadable"),
+    "a concat script b31": (uploads.concat_script("/etc/hostname"), "movie_unreadable"),
+    "sound without a picture": (uploads.sound(), "movie_no_picture"),
+    "an index that was cut off b15": (uploads.mp4(60, faststart=False)[:-2000], "movie_unreadable"),
     "only the header b15": (GOOD[:100], "movie_unreadable"),
-    "a giant raster b32": (movies.wide(), "movie_too_many_pixels"),
+    "a giant raster b32": (uploads.wide(), "movie_too_many_pixels"),
 }
 
 
@@ -95,7 +95,7 @@ async def test_a_good_movie_after_all_of_them_is_inspected_and_traced(workshop: 
 
 
 async def test_the_largest_frame_allowed_stays_within_one_jobs_memory(workshop: Workshop) -> None:
-    movie = await workshop.upload(movies.wide(5312, 2988))
+    movie = await workshop.upload(uploads.wide(5312, 2988))
     assert movie.status == "ready", movie.row.get("status_reason")
     assert peak_megabytes(workshop) < MEGABYTES
 

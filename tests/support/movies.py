@@ -1,72 +1,77 @@
-"""Files that a person may upload, made on the spot: good ones, broken ones, and ones that mean harm."""
+"""Small movies made to order, and the real ones that lie beside the repository."""
 
 from __future__ import annotations
 
-import io
-import tempfile
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
+import numpy.typing as npt
+import pytest
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 
-def mp4(frames: int = 12, width: int = 160, height: int = 120, *, faststart: bool = True) -> bytes:
-    """H.264: a textured square that moves one pixel a frame over a textured ground."""
-    ground = np.random.default_rng(5).integers(60, 120, (height, width, 3), dtype=np.uint8)
-    square = np.random.default_rng(6).integers(140, 255, (24, 24, 3), dtype=np.uint8)
-    options = {"movflags": "+faststart"} if faststart else {}
-    with (
-        tempfile.NamedTemporaryFile(suffix=".mp4") as out,  # the index is moved by reading the file again
-        av.open(out.name, "w", format="mp4", container_options=options) as container,
-    ):
-        stream = container.add_stream("libx264", rate=25, options={"preset": "ultrafast", "crf": "18"})
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        for n in range(frames):
-            picture = ground.copy()
-            x = 10 + n % (width - 40)
-            picture[20:44, x : x + 24] = square
-            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-            frame.pts, frame.time_base = n, Fraction(1, 25)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-        container.close()
-        return Path(out.name).read_bytes()
+def real_movie(name: str) -> Path:
+    """A movie of `<repo>/../shared/data`, or the test is skipped with the reason."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"the real movies are not here: {path} is absent")
+    return path
 
 
-def wide(width: int = 16384, height: int = 1024) -> bytes:
-    """A few kilobytes that unfold to a giant raster."""
-    out = io.BytesIO()
-    with av.open(out, "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=25, options={"preset": "ultrafast"})
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        frame = av.VideoFrame(width, height, "yuv420p")
-        for plane in frame.planes:
-            plane.update(bytes(plane.buffer_size))
-        for n in range(2):
-            frame.pts, frame.time_base = n, Fraction(1, 25)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-    return out.getvalue()
+def write_movie(
+    path: Path,
+    pictures: Iterable[npt.NDArray[Any]],
+    *,
+    codec: str = "libx264",
+    pix_fmt: str = "yuv420p",
+    times: Sequence[int] | None = None,
+    time_base: Fraction = Fraction(1, 20),
+    rotation: int = 0,
+    aspect: Fraction | None = None,
+    options: dict[str, str] | None = None,
+) -> Path:
+    """Encode BGR pictures; `rotation` is the file's clockwise flag, `times` are timestamps in units of `time_base`."""
+    with av.open(str(path), "w") as container:
+        stream = None
+        for number, bgr in enumerate(pictures):
+            if stream is None:
+                stream = container.add_stream(codec, rate=20, options=options or {})
+                stream.height, stream.width = bgr.shape[:2]
+                stream.pix_fmt = pix_fmt
+                stream.codec_context.time_base = time_base
+                if aspect is not None:
+                    stream.codec_context.sample_aspect_ratio = aspect
+                if rotation:
+                    stream.set_display_rotation(-rotation)
+            picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(bgr), format="bgr24")
+            picture.pts, picture.time_base = (number if times is None else times[number]), time_base
+            container.mux(stream.encode(picture))
+        if stream is not None:
+            container.mux(stream.encode(None))
+    return path
 
 
-def sound() -> bytes:
-    """A second of silence in an MP4 without a picture."""
-    out = io.BytesIO()
-    with av.open(out, "w", format="mp4") as container:
-        stream = container.add_stream("aac", rate=16000)
-        frame = av.AudioFrame.from_ndarray(np.zeros((1, 16000), np.float32), format="fltp", layout="mono")
-        frame.sample_rate = 16000
-        frame.pts = 0
-        container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-    return out.getvalue()
+def textured(width: int, height: int, seed: int = 0) -> npt.NDArray[Any]:
+    """A still BGR picture with detail at several scales, so that every place in it can be told from its neighbours."""
+    import cv2
+
+    rng = np.random.default_rng(seed)
+    field = np.zeros((height, width), np.float32)
+    for size in (4, 9, 24):
+        coarse = rng.normal(0, 1, (height // size + 2, width // size + 2)).astype(np.float32)
+        field += cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
+    gray = np.clip(128 + 34 * field, 0, 255).astype(np.uint8)
+    return np.repeat(gray[..., None], 3, axis=2)
 
 
-def playlist(target: str) -> bytes:
-    """A play list that would make a careless decoder read `target`."""
-    return f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{target}\n#EXT-X-ENDLIST\n".encode()
-
-
-def concat_script(target: str) -> bytes:
-    return f"ffconcat version 1.0\nfile '{target}'\n".encode()
+def sliding(width: int, height: int, frames: int, step: tuple[float, float], seed: int = 0) -> list[npt.NDArray[Any]]:
+    """A window that moves over a big still picture: everything in it moves by minus `step` pixels a frame."""
+    margin = int(frames * max(map(abs, step))) + 8
+    big = textured(width + 2 * margin, height + 2 * margin, seed)
+    starts = [(round(margin + n * step[0]), round(margin + n * step[1])) for n in range(frames)]
+    return [big[y : y + height, x : x + width].copy() for x, y in starts]
