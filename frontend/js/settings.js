@@ -18,8 +18,8 @@ export function intervalOf(fpm) {
   return { count: tidy(seconds / UNITS[unit]), unit };
 }
 
-/** @param {number} count @param {string} unit */
-export const fpmOf = (count, unit) => 60 / (count * UNITS[unit]);
+/** Frames per minute, with the ten digits that the server keeps. @param {number} count @param {string} unit */
+export const fpmOf = (count, unit) => Number((60 / (count * UNITS[unit])).toPrecision(10));
 
 export class Settings {
   /** @param {{store: import('./state.js').Store, onLost: () => void, reread: () => Promise<void>}} options */

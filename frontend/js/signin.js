@@ -4,10 +4,12 @@ import { resendLink, signIn } from './api.js';
 import { byId, setText, show } from './dom.js';
 import { asProblem } from './problem.js';
 
-const token = new URLSearchParams(location.search).get('token');
+const query = new URLSearchParams(location.search);
+const token = query.get('token');
 byId('token').value = token ?? '';
 show(byId('enter'), token !== null);
 show(byId('ask'), token === null);
+if (query.has('problem')) setText(byId('said'), 'This sign-in link is not valid: it may be cut off, used already, or too old. Ask for a new one.');
 
 byId('enter').addEventListener('submit', async (/** @type {Event} */ event) => {
   event.preventDefault();
@@ -28,6 +30,9 @@ byId('ask').addEventListener('submit', async (/** @type {Event} */ event) => {
     await resendLink(email.value.trim());
     setText(byId('said'), 'If this address has an account, a link is on its way. It works once, for a short time.');
   } catch (thrown) {
-    setText(byId('said'), asProblem(thrown).message);
+    const problem = asProblem(thrown);
+    setText(byId('said'), problem.kind === 'missing'
+      ? 'This site sends no mail. Ask your teacher, or whoever runs it, for a sign-in link.'
+      : problem.message);
   }
 });

@@ -166,6 +166,7 @@ function startOver() {
 
 const drop = byId('drop');
 byId('file').addEventListener('change', () => choose(byId('file').files?.[0]));
+choose(byId('file').files?.[0]); // it may have been chosen before this script came
 for (const kind of ['dragenter', 'dragover']) {
   drop.addEventListener(kind, (/** @type {DragEvent} */ event) => {
     event.preventDefault();

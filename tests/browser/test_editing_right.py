@@ -1,0 +1,131 @@
+"""Who may edit: the lease as a person meets it, in two windows, over a bad line, and across a reload."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.browser.conftest import Opens
+from tests.browser.site import Filmed, Person, Site
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.fixture(scope="module")
+def movie(site: Site, ada: Person, film: Filmed) -> str:
+    """One movie for these tests; each leaves it free."""
+    return site.upload(ada, film, "Sunflower hypocotyl")
+
+
+async def test_a_second_person_watches_and_gets_to_edit_when_the_first_one_leaves(
+    ada: Person, teacher: Person, traced_movie: str, visit: Opens
+) -> None:
+    first = await visit(ada)
+    await first.analyze(traced_movie)
+    await first.editable()
+
+    second = await visit(teacher)
+    await second.analyze(traced_movie)
+    banner = second.page.locator("#banner")
+    await expect(banner).to_contain_text("Ada Green has been editing this movie since")
+    await expect(banner).to_contain_text("You can watch and download.")
+    await expect(second.page.get_by_role("button", name="Trace again")).to_be_disabled()
+    await expect(second.page.locator("#download-csv")).to_have_attribute("href", re.compile("format=csv"))
+    before = await second.position("Apex")
+    film_apex = (before[0], 480 - before[1])
+    await second.drag(film_apex, (film_apex[0] + 60, film_apex[1]))
+    assert await second.position("Apex") == before, "nothing moves for somebody who only watches"
+    await second.shoot("analyze-watching-1280-light")
+
+    await second.open("/")
+    card = second.page.locator(".movie", has_text="Bean in blue light").first
+    await expect(card).to_contain_text("Ada Green is editing since")
+    await expect(card.locator(".go")).to_have_text("Watch")
+    await second.analyze(traced_movie)
+    await expect(banner).to_contain_text("Ada Green has been editing")
+    await first.page.close()
+    await second.editable()
+    await expect(banner).to_be_hidden()
+
+
+async def test_a_persons_own_other_tab_can_be_continued_and_the_old_tab_keeps_its_edits(
+    ada: Person, movie: str, visit: Opens
+) -> None:
+    first = await visit(ada)
+    first.watch.expected.append("409 (Conflict)")
+    await first.analyze(movie)
+    await first.editable()
+    second = await visit(ada)
+    await second.analyze(movie)
+    await expect(second.page.locator("#banner")).to_contain_text("in another tab or on another computer")
+    await second.page.get_by_role("button", name="Continue here").click()
+    await second.editable()
+
+    await first.drag((50, 50), (200, 120))
+    banner = first.page.locator("#banner")
+    await expect(banner).to_contain_text("Editing moved to another page")
+    await expect(banner).to_contain_text("Your changes to frame 0 are kept here, not saved yet.")
+    assert (await first.position("Apex"))[0] == pytest.approx(200, abs=0.8), "the edit is still on the screen"
+    await first.shoot("analyze-lost-1280-light")
+    await first.page.get_by_role("button", name="Take it back").click()
+    await first.saved()
+    await expect(banner).to_be_hidden()
+
+    await second.page.reload()
+    await expect(second.page.locator("#banner")).to_contain_text("in another tab")
+    assert (await second.position("Apex"))[0] == pytest.approx(200, abs=0.8)
+
+
+async def test_a_reloaded_page_goes_on_editing_with_what_was_not_saved(ada: Person, movie: str, visit: Opens) -> None:
+    at = await visit(ada)
+    at.watch.expected.append("ERR_FAILED")
+    await at.analyze(movie)
+    await at.editable()
+    puts = "**/api/put-frame-trackpoints"
+    await at.page.route(puts, lambda route: route.abort())
+    before = await at.position("Apex")
+    await at.page.locator(".marker-main").first.press("Shift+ArrowRight")
+    await expect(at.page.locator("#banner")).to_contain_text("Your edits are kept; trying again.", timeout=20_000)
+    await at.page.unroute(puts)
+    at.page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
+    await at.page.reload()
+    await at.editable()
+    await at.saved()
+    assert await at.position("Apex") == (before[0] + 10, before[1])
+
+
+async def test_a_broken_line_is_told_and_heals_by_itself(ada: Person, movie: str, visit: Opens) -> None:
+    at = await visit(ada)
+    at.watch.expected += ["503", "Service Unavailable"]
+    await at.analyze(movie)
+    await at.editable()
+    refusals = 0
+
+    async def refuse_twice(route: Route) -> None:
+        nonlocal refusals
+        refusals += 1
+        if refusals > 2:
+            await route.continue_()
+            return
+        body = {"error": True, "message": "The storage is busy.", "code": "unavailable"}
+        await route.fulfill(status=503, json=body, headers={"Retry-After": "1"})
+
+    await at.page.route("**/api/put-frame-trackpoints", refuse_twice)
+    await at.page.locator(".marker-main").first.press("ArrowLeft")
+    await expect(at.page.locator("#banner")).to_have_text("Connection is slow. Your edits are kept; trying again.")
+    await at.saved()
+    await expect(at.page.locator("#banner")).to_be_hidden()
+    assert refusals == 3
+
+
+async def test_a_page_that_was_closed_leaves_no_lock_behind(ada: Person, movie: str, visit: Opens) -> None:
+    at = await visit(ada)
+    await at.analyze(movie)
+    await at.editable()
+    await at.open("/")
+    card = at.page.locator(".movie", has_text="Sunflower hypocotyl")
+    await expect(card).to_be_visible()
+    await expect(card).not_to_contain_text("editing", timeout=20_000)

@@ -1,0 +1,166 @@
+"""The trace as a person meets it: one click is one trace, one may leave, a failure has a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.browser.conftest import Opens
+from tests.browser.site import Filmed, Person, Site
+from tests.browser.visitor import Visitor
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def _marked(at: Visitor, movie_id: str, film: Filmed) -> None:
+    await at.analyze(movie_id)
+    await at.editable()
+    await at.drag_default_markers_to(film.markers)
+    await at.saved()
+
+
+async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
+    site: Site, ada: Person, film: Filmed, visit: Opens
+) -> None:
+    movie_id = site.upload(ada, film, "Pea, bad line")
+    at = await visit(ada)
+    at.watch.expected.append("ERR_FAILED")
+    await _marked(at, movie_id, film)
+    asked: list[dict[str, Any]] = []
+    answered: list[dict[str, Any]] = []
+
+    async def lose_the_first_answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        reply = await route.fetch()
+        answered.append(await reply.json())
+        if len(asked) == 1:
+            await route.abort()
+        else:
+            await route.fulfill(response=reply)
+
+    await at.page.route("**/trace-movie", lose_the_first_answer)
+    await at.page.get_by_role("button", name="Trace movie").click()
+    await expect(at.page.locator("#measures")).to_contain_text("Amplitude", timeout=60_000)
+    assert len(asked) == 2
+    assert asked[0] == asked[1], "the same intent, byte for byte"
+    assert answered[0]["job_id"] == answered[1]["job_id"]
+    assert [answer["replayed"] for answer in answered] == [False, True]
+
+
+async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(
+    site: Site, ada: Person, film: Filmed, visit: Opens
+) -> None:
+    movie_id = site.upload(ada, film, "Morning glory")
+    at = await visit(ada)
+    await _marked(at, movie_id, film)
+    await at.page.get_by_role("button", name="Trace movie").click()
+    await expect(at.page.get_by_role("button", name="Cancel")).to_be_visible()
+    await at.open("/")
+    card = at.page.locator(".movie", has_text="Morning glory")
+    await expect(card.locator(".status-word")).to_have_text("traced", timeout=60_000)
+    await card.get_by_role("link", name="Analyze").click()
+    await expect(at.page.locator("#measures")).to_contain_text("Amplitude")
+    await at.editable()
+
+
+async def test_a_cancelled_trace_says_so_and_gives_the_markers_back(
+    site: Site, ada: Person, film: Filmed, visit: Opens
+) -> None:
+    movie_id = site.upload(ada, film, "Cress")
+    at = await visit(ada)
+    await _marked(at, movie_id, film)
+    placed = await at.position("Apex")
+    await at.page.get_by_role("button", name="Trace movie").click()
+    await at.page.get_by_role("button", name="Cancel").click()
+    await expect(at.page.locator("#banner")).to_contain_text("It was cancelled. Your markers are kept")
+    await at.editable()
+    assert await at.position("Apex") == placed
+
+
+async def test_a_failed_trace_shows_its_reason_on_both_pages(
+    site: Site, ada: Person, film: Filmed, visit: Opens
+) -> None:
+    movie_id = site.upload(ada, film, "Lost file")
+    at = await visit(ada)
+    await _marked(at, movie_id, film)
+    site.break_movie(movie_id)
+    await at.page.get_by_role("button", name="Trace movie").click()
+    reason = "could not be fetched from storage"
+    await expect(at.page.locator("#banner")).to_contain_text(reason, timeout=60_000)
+    await expect(at.page.locator("#facts")).to_contain_text("tracing failed")
+    await at.editable()
+    await at.shoot("analyze-failed-1280-light")
+    await at.open("/")
+    card = at.page.locator(".movie", has_text="Lost file")
+    await expect(card).to_contain_text(reason)
+    await expect(card.locator(".go")).to_have_text("Try again")
+
+
+async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there(
+    site: Site, ada: Person, film: Filmed, visit: Opens
+) -> None:
+    movie_id = site.traced(ada, film, "Arabidopsis, corrected")
+    at = await visit(ada)
+    await at.analyze(movie_id)
+    await at.editable()
+    await at.page.get_by_label("Frame number").fill("20")
+    await at.page.get_by_label("Frame number").press("Enter")
+    await at.page.locator(".marker-main", has_text="Apex").press("Shift+ArrowLeft")
+    await at.saved()
+    moved = await at.position("Apex")
+    await expect(at.page.locator("#banner")).to_contain_text("Markers were moved after the last trace.")
+    await at.page.get_by_role("button", name="Retrace from here").click()
+    await expect(at.page.locator("#tracing")).to_be_visible()
+    await expect(at.page.locator("#have-results")).to_be_visible(timeout=60_000)
+    await expect(at.page.locator("#banner")).to_be_hidden()
+    assert await at.position("Apex") == moved, "the frame that was corrected stays as it was placed"
+
+
+async def test_markers_are_renamed_added_and_removed_and_all_of_it_can_be_undone(
+    site: Site, ada: Person, film: Filmed, visit: Opens
+) -> None:
+    movie_id = site.traced(ada, film, "Renamed")
+    at = await visit(ada)
+    await at.analyze(movie_id)
+    await at.editable()
+    names = at.page.locator(".marker-name")
+    await at.page.locator(".marker-main", has_text="Apex").press("F2")
+    await at.page.get_by_label("New name of Apex").fill("Ruler 0mm")
+    await at.page.keyboard.press("Enter")
+    await expect(at.page.get_by_role("alert").first).to_have_text("There is a marker called Ruler 0mm already.")
+    await at.page.get_by_label("New name of Apex").fill("Shoot tip")
+    await at.page.keyboard.press("Enter")
+    await expect(names).to_have_text(["Shoot tip", "Ruler 0mm", "Ruler 10mm"])
+    await at.page.get_by_role("button", name="Inflection point").click()
+    await expect(names).to_have_count(4)
+    await at.page.keyboard.press("Delete")
+    await expect(names).to_have_count(3)
+    for count in (4, 3):
+        await at.page.keyboard.press("Control+z")
+        await expect(names).to_have_count(count)
+    await at.page.keyboard.press("Control+z")
+    await expect(at.page.locator(".marker-main", has_text="Apex")).to_be_visible()
+    await at.saved()
+    await at.page.reload()
+    await expect(at.page.locator(".marker-main", has_text="Apex")).to_be_visible()
+
+
+async def test_trim_and_interval_are_set_and_kept(site: Site, ada: Person, film: Filmed, visit: Opens) -> None:
+    movie_id = site.traced(ada, film, "Trimmed")
+    at = await visit(ada)
+    await at.analyze(movie_id)
+    await at.editable()
+    await at.page.get_by_label("One picture every").fill("1.5")
+    await at.page.get_by_label("Unit of time").select_option("h")
+    await at.page.get_by_role("button", name="Set", exact=True).click()
+    await expect(at.page.locator("#facts")).to_contain_text("one picture every 1.5 h")
+    await at.page.get_by_label("Last frame", exact=True).fill("30")
+    await at.page.get_by_label("Last frame", exact=True).press("Enter")
+    await expect(at.page.locator("#basis")).to_contain_text("of 31 frames")
+    await at.page.get_by_label("First frame", exact=True).fill("35")
+    await at.page.get_by_label("First frame", exact=True).press("Enter")
+    await expect(at.page.locator("#settings-problem")).not_to_be_empty()
+    await expect(at.page.get_by_label("First frame", exact=True)).to_have_value("0")
+    at.watch.expected.append("400 (Bad Request)")
