@@ -9,7 +9,7 @@ import structlog
 from flask import Flask, Response, g, request
 
 from service import metrics
-from service.domain.ids import MOVIE_ID, Ids
+from service.domain.ids import Ids
 
 _REQUEST_ID = re.compile(r"[0-9A-Za-z._-]{8,64}\Z")
 _UNMATCHED = "(none)"
@@ -28,9 +28,6 @@ def install(app: Flask) -> None:
         offered = request.headers.get("X-Request-Id", "")
         g.request_id = offered if _REQUEST_ID.fullmatch(offered) else ids.token()
         structlog.contextvars.bind_contextvars(request_id=g.request_id, method=request.method, route=_route())
-        movie_id = request.args.get("movie_id", "")
-        if MOVIE_ID.fullmatch(movie_id):
-            structlog.contextvars.bind_contextvars(movie_id=movie_id)
 
     @app.after_request
     def end(answer: Response) -> Response:

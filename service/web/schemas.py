@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
+import structlog
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from service.domain.errors import InvalidParameter
@@ -250,8 +251,14 @@ P = TypeVar("P", bound=Parameters)
 
 
 def parsed(kind: type[P]) -> P:
-    """This request's parameters. Raises InvalidParameter that names the first one at fault."""
-    return checked(kind, fields())
+    """This request's parameters; the movie they name is bound to the log.
+
+    Raises InvalidParameter that names the first one at fault.
+    """
+    record = checked(kind, fields())
+    if isinstance(record, OfMovie):
+        structlog.contextvars.bind_contextvars(movie_id=record.movie_id)
+    return record
 
 
 def checked(kind: type[P], found: dict[str, Any]) -> P:

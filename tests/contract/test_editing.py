@@ -153,7 +153,8 @@ async def test_a_rename_shows_everywhere_and_frees_the_old_name(lab: Lab) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "name"),
     [("Apex", "", "new_label"), ("Apex", "   ", "new_label"), ("Apex", "x" * 101, "new_label"),
-     (None, "B", "old_label"), ("Apex", None, "new_label"), ("Nobody", "B", "old_label"), ("Apex", "a\x07", "new_label")],
+     (None, "B", "old_label"), ("Apex", None, "new_label"),
+     ("Nobody", "B", "old_label"), ("Apex", "a\x07", "new_label")],
 )  # fmt: skip
 async def test_a_rename_that_makes_no_sense_is_refused(lab: Lab, old: str | None, new: str | None, name: str) -> None:
     movie_id, lease_id = await lab.marked_movie()

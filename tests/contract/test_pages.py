@@ -1,0 +1,191 @@
+"""Pages, their assets, what browsers are told about them, and the small routes that machines ask."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import structlog
+
+from service import logs, metrics
+from service.web.headers import content_policy, storage_origins
+from service.web.pages import frontend
+from tests.support.service import Lab
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PAGES = ("/", "/analyze", "/upload", "/signin")
+
+
+async def test_every_page_comes_with_all_that_it_links_to(lab: Lab) -> None:
+    for page in PAGES:
+        answer = await lab.http.get(page)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        linked = set(re.findall(r'(?:src|href)="(static/[^"]+)"', answer.text))
+        assert linked, page
+        for asset in linked:
+            assert (await lab.http.get(f"/{asset}")).status_code == 200, asset
+
+
+async def test_every_asset_is_served_under_its_own_type(lab: Lab) -> None:
+    types = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+    assets = [path for path in frontend().rglob("*") if path.suffix in types]
+    assert len(assets) > 20
+    for path in assets:
+        answer = await lab.http.get(f"/static/{path.relative_to(frontend()).as_posix()}")
+        assert answer.status_code == 200, path
+        assert answer.headers["content-type"].partition(";")[0] == types[path.suffix]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.content == path.read_bytes()
+
+
+async def test_a_browser_asks_whether_its_copy_still_holds(lab: Lab) -> None:
+    for path in (*PAGES, "/static/js/api.js"):
+        first = await lab.http.get(path)
+        again = await lab.http.get(path, headers={"if-none-match": first.headers["etag"]})
+        assert (first.headers["cache-control"], again.status_code, again.content) == ("no-cache", 304, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/__init__.py", "/static/../app.py", "/static/%2e%2e/service/settings.py", "/static//etc/passwd",
+     "/static/..%2f..%2fetc%2fpasswd", "/static/js", "/static/", "/static/index.html", "/static/js/api.js%00.css",
+     "/static/" + "a" * 5000 + ".js", "/index.html"],
+)  # fmt: skip
+async def test_nothing_but_assets_is_served(lab: Lab, path: str) -> None:
+    answer = await lab.http.get(path)
+    assert (answer.status_code, answer.json()["error"]) == (404, True)
+
+
+async def test_the_policy_lets_pages_use_their_own_files_and_the_store_and_nothing_else(lab: Lab) -> None:
+    store = urlsplit(lab.runtime.endpoint or "")
+    for path in (*PAGES, "/api/ver", "/nothing"):
+        headers = (await lab.http.get(path)).headers
+        rules = dict(rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == rules["style-src"] == "'self'"
+        assert rules["frame-ancestors"] == "'none'"
+        for name in ("img-src", "media-src", "connect-src"):
+            assert f"http://{store.netloc}" in rules[name].split()
+        assert not {"*", "'unsafe-inline'", "'unsafe-eval'"} & set(headers["content-security-policy"].split())
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "same-origin"
+
+
+async def test_pages_hold_nothing_that_the_policy_forbids(lab: Lab) -> None:
+    for page in PAGES:
+        text = (await lab.http.get(page)).text
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:", text), page
+
+
+async def test_on_aws_links_lead_to_the_buckets_own_host_names() -> None:
+    class Meta:
+        endpoint_url = "https://s3.eu-central-1.amazonaws.com"
+        region_name = "eu-central-1"
+
+    class Client:
+        meta = Meta
+
+    class Bucket:
+        client = Client
+        bucket = "lab-movies"
+
+    origins = storage_origins(Bucket)  # type: ignore[arg-type]
+    assert origins == [
+        "https://s3.eu-central-1.amazonaws.com",
+        "https://lab-movies.s3.amazonaws.com",
+        "https://lab-movies.s3.eu-central-1.amazonaws.com",
+    ]
+    assert "img-src 'self' data: blob: https://s3." in content_policy(origins)
+
+
+async def test_machines_learn_how_it_is(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await lab.http.get("/healthz")).json() == {"error": False, "status": "ok"}
+    ready = await lab.http.get("/readyz")
+    assert ready.json() == {
+        "error": False,
+        "status": "ok",
+        "dependencies": {"database": True, "storage": True, "queue": True},
+    }
+    monkeypatch.setattr(lab.runtime.stores.objects, "bucket", "there-is-none")
+    broken = await lab.http.get("/readyz")
+    assert (broken.status_code, broken.json()["code"]) == (503, "not_ready")
+    assert broken.json()["dependencies"] == {"database": True, "storage": False, "queue": True}
+    assert "storage" in broken.json()["message"]
+    assert int(broken.headers["retry-after"]) > 0
+    assert (await lab.http.get("/healthz")).status_code == 200
+
+
+async def test_the_version_is_told_to_whoever_asks(lab: Lab) -> None:
+    for answer in (await lab.http.get("/api/ver"), await lab.http.post("/api/ver")):
+        assert (answer.json()["name"], answer.json()["error"]) == ("tiptrace", False)
+        assert answer.json()["version"]
+    assert (await lab.http.get("/resize-api/v1/ping")).json()["message"] == "pong"
+
+
+async def test_answers_are_counted_by_route_and_never_by_path(lab: Lab) -> None:
+    movie_id = await lab.movie()
+    before = _count("/api/get-movie-metadata", "200")
+    await lab.get("/api/get-movie-metadata", lab.people.ada, movie_id=movie_id)
+    await lab.http.get("/nothing-of-this-name")
+    assert _count("/api/get-movie-metadata", "200") == before + 1
+    text = (await lab.http.get("/metrics")).text
+    assert movie_id not in text
+    assert "nothing-of-this-name" not in text
+
+
+def _count(route: str, status: str) -> float:
+    return metrics.HTTP_REQUESTS.labels(route=route, status=status)._value.get()
+
+
+async def test_an_answer_carries_its_request_id_and_takes_a_proxys(lab: Lab) -> None:
+    own = (await lab.http.get("/healthz")).headers["x-request-id"]
+    taken = await lab.http.get("/healthz", headers={"x-request-id": "proxy-0123456789"})
+    odd = await lab.http.get("/healthz", headers={"x-request-id": "a b"})
+    assert len(own) == 32
+    assert taken.headers["x-request-id"] == "proxy-0123456789"
+    assert odd.headers["x-request-id"] != "a b"
+
+
+@contextmanager
+def logged() -> Iterator[list[dict[str, Any]]]:
+    """What this process logs meanwhile, filled at the end; lines of the client that asks are left out."""
+    out, lines = io.StringIO(), list[dict[str, Any]]()
+    root, former = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    logs.configure("info", out)
+    try:
+        yield lines
+    finally:
+        structlog.configure(**former)
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        lines += [line for text in out.getvalue().splitlines() if (line := json.loads(text)).get("logger") != "httpx"]
+
+
+async def test_the_log_holds_one_line_per_request_and_no_secret(lab: Lab) -> None:
+    with logged() as lines:
+        movie_id, lease_id = await lab.marked_movie()
+        await lab.get("/api/get-movie-metadata", lab.people.ada, movie_id=movie_id, analysis_lease_id=lease_id)
+        await lab.get("/signin", token="a-sign-in-token")
+        await lab.get("/api/get-movie-metadata", movie_id=movie_id, api_key=lab.people.ada.api_key)
+    asked = [line for line in lines if line.get("event") == "request"]
+    assert [(line["route"], line["status"]) for line in asked] == [
+        ("/api/acquire-movie-analysis-lease", 200),
+        ("/api/put-frame-trackpoints", 200),
+        ("/api/get-movie-metadata", 200),
+        ("/signin", 200),
+        ("/api/get-movie-metadata", 403),
+    ]
+    for line in asked[:3]:
+        assert (line["movie_id"], line["user_id"]) == (movie_id, lab.people.ada.user_id)
+    assert "movie_id" not in asked[3], "nothing is bound that belongs to the request before"
+    for secret in (lease_id, lab.people.ada.api_key, "a-sign-in-token"):
+        assert secret not in json.dumps(lines)

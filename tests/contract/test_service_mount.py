@@ -1,0 +1,94 @@
+"""The real service: started by its own lifespan, mounted in a lab's FastAPI application, alone on its folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import fastapi
+import httpx
+import pytest
+
+import service.asgi
+from service.local.datadir import DataDirInUse
+from service.settings import Settings
+from service.usecases.people import add_course, add_user
+from tests.support.asgi_server import serving
+
+
+def settings(folder: Path) -> Settings:
+    return Settings(_env_file=None, data=folder, workers=0)
+
+
+async def test_a_lab_mounts_the_service_and_a_person_signs_in_below_the_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIPTRACE_DATA", str(tmp_path))
+    monkeypatch.setenv("TIPTRACE_WORKERS", "0")
+    monkeypatch.setattr(service.asgi, "_app", None)
+    opened = []
+
+    @asynccontextmanager
+    async def lifespan(_: fastapi.FastAPI) -> AsyncIterator[None]:
+        async with service.asgi.runtime() as runtime:
+            opened.append(runtime)
+            yield
+
+    host = fastapi.FastAPI(lifespan=lifespan)
+    host.mount("/lab", service.asgi.app)
+    async with serving(host, lifespan="on") as port:
+        base = f"http://127.0.0.1:{port}"
+        (runtime,) = opened
+        await add_course(runtime.stores, "bio", "Bio 101")
+        ada = await add_user(runtime.stores, "ada@school.test", "Ada", "bio")
+        async with httpx.AsyncClient(base_url=base, headers={"origin": base}) as browser:
+            page = await browser.get("/lab/")
+            assert (await browser.get("/lab/static/js/api.js")).status_code == 200
+            assert (page.status_code, 'src="static/js/movies.js"' in page.text) == (200, True)
+            bare = await browser.get("/lab")
+            assert (bare.status_code, bare.headers["location"].endswith("/lab/")) == (bare.status_code, True)
+            assert bare.is_redirect
+            link = await service.asgi.sign_in_link(runtime, ada.user_id, f"{base}/lab")
+            answer = await browser.post("/lab/signin", data={"token": link.partition("token=")[2]})
+            assert (answer.status_code, answer.headers["location"]) == (303, "/lab/")
+            assert "path=/lab/;" in answer.headers["set-cookie"].lower() + ";"
+            assert (await browser.post("/lab/api/check-api_key")).json()["user"]["user_name"] == "Ada"
+            assert (await browser.get("/api/ver")).status_code == 404
+
+
+async def test_two_services_do_not_share_a_folder_but_server_processes_do(tmp_path: Path) -> None:
+    first = service.asgi.create_app(settings(tmp_path))
+    async with first.lifespan():
+        with pytest.raises(DataDirInUse):
+            async with service.asgi.create_app(settings(tmp_path)).lifespan():
+                pass
+        async with service.asgi.create_app(settings(tmp_path), own=False).lifespan() as joined:
+            assert joined.endpoint == first.runtime.endpoint
+    with pytest.raises(RuntimeError):
+        _ = first.runtime
+
+
+async def test_before_start_up_and_after_shutdown_the_answer_is_503(tmp_path: Path) -> None:
+    app = service.asgi.create_app(settings(tmp_path))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lab.test") as client:
+        before = await client.get("/api/ver")
+        async with app.lifespan():
+            during = await client.get("/api/ver")
+        after = await client.get("/api/ver")
+    assert (before.status_code, during.status_code, after.status_code) == (503, 200, 503)
+    assert before.json()["error"] is True
+    assert int(before.headers["retry-after"]) > 0
+
+
+async def test_a_service_with_workers_starts_and_stops(tmp_path: Path) -> None:
+    app = service.asgi.create_app(Settings(_env_file=None, data=tmp_path, workers=1, grace_seconds=0))
+    async with app.lifespan() as runtime:
+        assert await runtime.health() == {"database": True, "storage": True, "queue": True}
+
+
+async def test_slots_follow_the_settings_then_the_backend() -> None:
+    slots = service.asgi.worker_slots
+    assert slots(Settings(_env_file=None, workers=3)) == 3
+    assert slots(Settings(_env_file=None)) == service.asgi.cores() >= 1
+    assert slots(Settings(_env_file=None, backend="aws")) == 0
