@@ -21,7 +21,7 @@ from service.domain.job import Chunk, Done, InspectTask, Progress, Stopped, Trac
 
 GO, HAND_BACK, ABORT = 0, 1, 2
 CHUNK_FRAMES = 99
-CHUNK_SECONDS = 1.0
+CHUNK_SECONDS = 1.5
 PROGRESS_SECONDS = 2.0
 CHECKPOINT_SECONDS = 10.0
 _NICENESS = 5

@@ -1,0 +1,87 @@
+"""What a whole job costs, from its claim to its publish: frames per second, database calls and S3 requests.
+
+    pytest -m bench tests/bench/test_job_cost.py -s
+
+One worker slot, one process for the engine, the emulator on the same machine. The first job warms everything up; the
+median of the next ones counts. Figures are printed; the assertions are the promises that hold on any machine.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.local.emulator import Emulator
+from tests.support.workshop import SHARED, Workshop, open_workshop
+from tracer.media import open_movie
+
+pytestmark = pytest.mark.bench
+MOVIE = SHARED / "plants" / "circumnutation_2019-07-12.mp4"
+ROUNDS = 5
+
+
+class Calls:
+    """Counts the requests of a client by operation."""
+
+    def __init__(self, client: Any) -> None:
+        self.made: Counter[str] = Counter()
+        client.meta.events.register("before-call", self._note)
+
+    def _note(self, model: Any, **_: Any) -> None:
+        self.made[model.name] += 1
+
+
+def decoding_alone(path: Path) -> float:
+    """Seconds for decoding and resizing to the tracking size, nothing else."""
+    started = time.perf_counter()
+    with open_movie(path) as movie:
+        for frame in movie.frames():
+            frame.gray()
+    return time.perf_counter() - started
+
+
+@pytest.mark.skipif(not MOVIE.exists(), reason="the real movies do not lie beside this repository")
+async def test_a_whole_job(emulator: Emulator) -> None:
+    decoding_alone(MOVIE)
+    alone = statistics.median(decoding_alone(MOVIE) for _ in range(ROUNDS))
+    async with open_workshop(emulator.endpoint) as workshop:
+        movie = await workshop.upload(MOVIE.read_bytes())
+        points = [
+            {"label": "Apex", "x": 279.0, "y": 312.0},
+            {"label": "Ruler 0mm", "x": 477.0, "y": 234.0},
+            {"label": "Ruler 10mm", "x": 479.0, "y": 282.0},
+        ]
+        seconds, database, storage = [], Counter[str](), Counter[str]()
+        for n in range(ROUNDS + 1):
+            lease = await workshop.place(movie, points)
+            counted, stored = Calls(workshop.stores.database.client), Calls(workshop.stores.objects.client)
+            seconds.append(await _one_job(workshop, movie.movie_id, lease))
+            database, storage = counted.made, stored.made
+            if n == 0:
+                seconds.clear()
+    took, frames = statistics.median(seconds), movie.total_frames
+    calls = sum(database.values()) - database["GetItem"]  # reads are mostly this test's own polling
+    print(
+        f"\nwhole job: {frames / took:.0f} frames/s"
+        f" ({took:.2f} s for {frames}; {min(seconds):.2f} to {max(seconds):.2f})"
+        f"\n  decoding alone {alone:.2f} s: the job takes {took / alone:.1f} x"
+        f"\n  database calls {dict(database)}: {calls / frames:.3f} writes and queries per frame"
+        f"\n  S3 requests {dict(storage)}"
+    )
+    assert calls / frames <= 0.05
+    assert sum(storage.values()) <= 3 * 3
+
+
+async def _one_job(workshop: Workshop, movie_id: str, lease: str) -> float:
+    movie = await workshop.stores.movies.get(movie_id)
+    assert movie
+    started = time.perf_counter()
+    await workshop.submit(movie, lease)
+    ended = await workshop.settled(movie_id)
+    assert ended.status == "tracing completed", ended.row.get("tracing_failure_summary")
+    return time.perf_counter() - started
