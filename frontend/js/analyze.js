@@ -2,7 +2,7 @@
 /** The Analyze page put together: one state, the panels that show it, the readings that keep it true. */
 import * as api from './api.js';
 import { FrameCanvas, trails } from './canvas.js';
-import { announce, byId, make, now, setText, show } from './dom.js';
+import { announce, byId, make, now, setAttribute, setText, show } from './dom.js';
 import { analysisSize, rulerMillimetres } from './geometry.js';
 import { listenToKeys } from './keys.js';
 import { LeaseKeeper } from './lease.js';
@@ -18,7 +18,7 @@ import { Settings } from './settings.js';
 import * as model from './state.js';
 import { openTabs } from './tabs.js';
 import { TracePanel } from './trace.js';
-import { banner, facts } from './words.js';
+import { banner, clockInFull, facts } from './words.js';
 
 /** @typedef {model.State} State */
 
@@ -185,6 +185,7 @@ const ACTIONS = {
     store.dispatch({ type: 'edits/discarded' });
     lease.lost();
   },
+  movies: () => location.assign(new URL('./', document.baseURI)),
   upload: () => location.assign(new URL('upload', document.baseURI)),
 };
 
@@ -196,6 +197,7 @@ function renderBanner(state) {
   if (!said) return;
   box.dataset.tone = said.tone;
   setText(byId('banner-text'), said.text);
+  setAttribute(byId('banner-text'), 'title', said.at ? clockInFull(said.at) : null);
   const wanted = said.actions.map(({ id }) => id).join();
   if (box.dataset.actions === wanted) return;
   box.dataset.actions = wanted;
@@ -211,6 +213,7 @@ function render(state, before) {
     setText(byId('movie-title'), title);
     document.title = `${title} · tiptrace`;
   }
+  if (state.fatal && !state.metadata) setText(byId('movie-title'), 'No movie');
   setText(byId('facts'), facts(state));
   byId('facts').dataset.status = state.metadata?.status ?? '';
   renderBanner(state);

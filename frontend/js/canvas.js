@@ -9,7 +9,7 @@
  * @typedef {{picture: ImageBitmap | null, size: import('./geometry.js').Size, markers: Marker[], trails: Trail[],
  *   frame: number, selected: string | null, editable: boolean}} Scene
  */
-import { clampToFrame, fit, imageFromStored, imageFromView, nearest, storedFromImage, viewFromImage } from './geometry.js';
+import { PALETTE, clampToFrame, fit, imageFromStored, imageFromView, nearest, storedFromImage, viewFromImage } from './geometry.js';
 
 const RING = 8;
 const REACH = 26;
@@ -177,7 +177,7 @@ export class FrameCanvas {
   #paintMarker(pen, marker, selected) {
     const at = this.place(marker);
     const lost = marker.status === 0;
-    const color = lost ? '#ff5449' : (marker.color ?? '#d55e00');
+    const color = lost ? '#ff5449' : (marker.color ?? PALETTE[0]);
     pen.save();
     const ring = () => {
       pen.beginPath();
@@ -283,7 +283,7 @@ export function trails(frames, height, include) {
       if (!include(marker.label)) continue;
       let trail = byLabel.get(marker.label);
       if (!trail) {
-        trail = { label: marker.label, color: marker.color ?? '#d55e00', points: [] };
+        trail = { label: marker.label, color: marker.color ?? PALETTE[0], points: [] };
         byLabel.set(marker.label, trail);
       }
       trail.points.push({ ...imageFromStored(marker, height), frame, lost: marker.status === 0 });

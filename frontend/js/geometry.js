@@ -16,8 +16,8 @@
 
 export const LONGER_SIDE = 640;
 
-/** Colour-blind-safe (Okabe and Ito); yellow comes last since it is faint on white. */
-export const PALETTE = ['#d55e00', '#0072b2', '#56b4e9', '#cc79a7', '#009e73', '#e69f00', '#f0e442'];
+/** Colour-blind-safe (Okabe and Ito), in the server's order; yellow comes last since it is faint on white. */
+export const PALETTE = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#F0E442'];
 
 /** Image coordinates of the markers that an untouched movie starts with. */
 const DEFAULTS = [

@@ -1,7 +1,7 @@
 // @ts-check
 /** The list of markers beside the frame: choose, move by key or by button, rename, delete, add. */
 import { announce, byId, keyed, make, setAttribute, setText, show } from './dom.js';
-import { ARROWS, nudge, rulerMillimetres } from './geometry.js';
+import { ARROWS, PALETTE, nudge, rulerMillimetres } from './geometry.js';
 import { MOST_MARKERS, canEdit, isTracing, isUntouched, markersAt, trimStart } from './state.js';
 import { calibrationWords, savingWord } from './words.js';
 
@@ -52,6 +52,7 @@ export class MarkerList {
     const word = byId('saving');
     setText(word, saving?.word ?? '');
     word.dataset.tone = saving?.tone ?? 'calm';
+    setText(byId('save-problem'), state.lease.kind === 'held' && state.failures < 2 ? (state.saveProblem ?? '') : '');
   }
 
   /** @param {string} label */
@@ -93,7 +94,7 @@ export class MarkerList {
     const lost = marker.status === 0;
     row.classList.toggle('selected', selected);
     row.classList.toggle('lost', lost);
-    row.querySelector('.dot').style.setProperty('--color', marker.color ?? '#d55e00');
+    row.querySelector('.dot').style.setProperty('--color', marker.color ?? PALETTE[0]);
     setText(row.querySelector('.marker-name'), marker.label + (lost ? ' (lost here)' : ''));
     setText(row.querySelector('.marker-px'), `${marker.x.toFixed(1)}, ${marker.y.toFixed(1)}`);
     const ruler = rulerMillimetres(marker.label) !== null;

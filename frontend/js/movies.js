@@ -5,7 +5,7 @@ import { byId, keyed, make, now, setAttribute, setText, show } from './dom.js';
 import { Poller } from './poll.js';
 import { asProblem } from './problem.js';
 import { goToSignIn, openSession } from './session.js';
-import { clock, clockInFull, plural, statusWord } from './words.js';
+import { clock, clockInFull, plural, statusWord, wasCancelled } from './words.js';
 
 /** @type {any[]} */
 let movies = [];
@@ -66,7 +66,7 @@ export function primaryAction(movie) {
   if (movie.status === 'unusable' || movie.status === 'uploading') return { label: 'Upload again', href: 'upload' };
   const other = movie.analysis_lock?.active && !movie.analysis_lock.own_user;
   if (other || movie.status === 'tracing' || movie.can_edit === false) return { label: 'Watch', href: address(movie) };
-  return { label: movie.status === 'tracing failed' ? 'Try again' : 'Analyze', href: address(movie) };
+  return { label: movie.status === 'tracing failed' && !wasCancelled(movie) ? 'Try again' : 'Analyze', href: address(movie) };
 }
 
 function render() {
@@ -111,7 +111,7 @@ function update(card, movie) {
   const picture = card.querySelector('img');
   const pictured = !['uploading', 'processing', 'unusable'].includes(movie.status);
   if (pictured) setAttribute(picture, 'src', api.thumbnailAddress(movie.movie_id));
-  card.dataset.status = movie.status;
+  card.dataset.status = wasCancelled(movie) ? 'cancelled' : movie.status;
   picture.classList.toggle('missing', !pictured);
   setAttribute(card.querySelector('.thumb'), 'href', go.href);
   const title = card.querySelector('.title');

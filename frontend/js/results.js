@@ -3,7 +3,7 @@
 import { exportAddress } from './api.js';
 import { Chart } from './chart.js';
 import { byId, keyed, make, setLink, setText, show } from './dom.js';
-import { rulerMillimetres } from './geometry.js';
+import { PALETTE, rulerMillimetres } from './geometry.js';
 import { basis, measures } from './measures.js';
 import { lostRuns, lostSentence } from './spans.js';
 import { hasResults, isTracing, trimEnd, trimStart } from './state.js';
@@ -29,7 +29,7 @@ export function chartData(state) {
   for (const frame of tracedFrames(state)) {
     for (const marker of state.frames[frame]) {
       if (rulerMillimetres(marker.label) !== null) continue;
-      const one = series.get(marker.label) ?? { label: marker.label, color: marker.color ?? '#d55e00', values: [] };
+      const one = series.get(marker.label) ?? { label: marker.label, color: marker.color ?? PALETTE[0], values: [] };
       series.set(marker.label, one);
       one.values.push({ frame, x: marker.x / scale, y: marker.y / scale, lost: marker.status === 0 });
     }

@@ -70,7 +70,7 @@ export const isUntouched = (state) => !state.edits[trimStart(state)] && !state.f
 export function markersAt(state, frame) {
   const known = state.edits[frame]?.markers ?? state.frames[frame];
   if (known) return known;
-  return state.size && frame === trimStart(state) ? defaultMarkers(state.size) : [];
+  return state.size && totalFrames(state) > 0 && frame === trimStart(state) ? defaultMarkers(state.size) : [];
 }
 
 /** Is there anything to chart and download: a frame beyond the first that has markers? @param {State} state */
@@ -88,7 +88,7 @@ export const mayTakeOver = (state) =>
 
 /** The first of the palette that no marker wears. @param {Marker[]} markers */
 export const freeColor = (markers) =>
-  PALETTE.find((color) => markers.every((marker) => marker.color !== color)) ?? PALETTE[markers.length % PALETTE.length];
+  PALETTE.find((color) => markers.every((marker) => marker.color?.toUpperCase() !== color)) ?? PALETTE[markers.length % PALETTE.length];
 
 /* ---- how it changes ---- */
 

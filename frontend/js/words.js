@@ -3,7 +3,7 @@
  * What the pages say. Pure: facts in, plain sentences out. A sentence tells what happened, what it means, what to do.
  *
  * @typedef {import('./state.js').State} State
- * @typedef {{tone: 'calm' | 'busy' | 'warn' | 'error', text: string, actions: {id: string, label: string}[]}} Banner
+ * @typedef {{tone: 'calm' | 'busy' | 'warn' | 'error', text: string, actions: {id: string, label: string}[], at?: number | null}} Banner  `at`: the instant it speaks of
  */
 import { isPlausibleScale, pixelsPerMillimetre } from './geometry.js';
 import { hasResults, isTracing, isUnusable, isWaiting, markersAt, mayTakeOver, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
@@ -55,8 +55,13 @@ const STATUS = {
 };
 
 /** @param {any} movie */
-export const statusWord = (movie) =>
-  movie.status === 'tracing failed' && movie.resuming ? 'tracing' : (STATUS[movie.status] ?? movie.status);
+export function statusWord(movie) {
+  if (movie.status !== 'tracing failed') return STATUS[movie.status] ?? movie.status;
+  return movie.resuming ? 'tracing' : wasCancelled(movie) ? 'trace cancelled' : STATUS[movie.status];
+}
+
+/** Somebody stopped the trace on purpose, which is no fault. @param {any} movie */
+export const wasCancelled = (movie) => movie.status === 'tracing failed' && movie.failure_code === 'cancelled';
 
 /** @param {State} state */
 export function facts(state) {
@@ -94,7 +99,7 @@ export function banner(state, now) {
   const { metadata, lease } = state;
   /** @param {Banner['tone']} tone @param {string} text @param {[string, string][]} [actions] @returns {Banner} */
   const say = (tone, text, actions = []) => ({ tone, text, actions: actions.map(([id, label]) => ({ id, label })) });
-  if (state.fatal) return say('error', state.fatal);
+  if (state.fatal) return say('error', state.fatal, [['movies', 'Back to the movies']]);
   if (!metadata) return null;
   if (isUnusable(state)) return say('error', `${metadata.status_reason ?? 'This file cannot be used.'}`, [['upload', 'Upload another file']]);
   if (lease.kind === 'lost') {
@@ -102,10 +107,10 @@ export function banner(state, now) {
     const kept = unsaved.length
       ? ` Your changes to ${unsaved.length === 1 ? 'frame' : 'frames'} ${unsaved.join(', ')} are kept here, not saved yet.`
       : '';
-    return say('warn', `Editing moved to another page at ${clock(lease.at, now)}.${kept}`, [
+    return { ...say('warn', `Editing moved to another page at ${clock(lease.at, now)}.${kept}`, [
       ['take-back', 'Take it back'],
       ...(unsaved.length ? /** @type {[string, string][]} */ ([['discard', 'Discard my changes']]) : []),
-    ]);
+    ]), at: lease.at };
   }
   if (state.failures > 1) {
     const kept = unsavedFrames(state).length ? 'Your edits are kept; trying again.' : 'Trying again.';
@@ -122,9 +127,9 @@ export function banner(state, now) {
     return say('busy', `${who} started a trace at ${clock(metadata.tracking_lock.acquired_at, now)}. It becomes editable here when it has ended.`);
   }
   if (metadata.status === 'tracing failed') {
-    return say('error', metadata.tracing_failure_summary ?? 'The trace ended early. Trace the movie again.');
+    return say(wasCancelled(metadata) ? 'calm' : 'error', metadata.tracing_failure_summary ?? 'The trace ended early. Trace the movie again.');
   }
-  if (lease.kind === 'denied') return deniedBanner(state, lease, now, say);
+  if (lease.kind === 'denied') return { ...deniedBanner(state, lease, now, say), at: lease.since };
   if (metadata.needs_retracing && hasResults(state)) {
     return say('warn', 'Markers were moved after the last trace. Trace again, so that the results follow them.');
   }
@@ -150,7 +155,7 @@ function deniedBanner(state, lease, now, say) {
 /** What is true of this page's edits. @param {State} state @returns {{word: string, tone: 'calm' | 'busy' | 'warn'} | null} */
 export function savingWord(state) {
   if (state.saving !== null) return { word: 'saving', tone: 'busy' };
-  if (state.saveProblem) return { word: `not saved: ${state.saveProblem}`, tone: 'warn' };
+  if (state.saveProblem) return { word: 'kept here, not saved', tone: 'warn' };
   if (unsavedFrames(state).length) return { word: 'kept here, not saved yet', tone: 'warn' };
   return state.savedAt ? { word: 'saved', tone: 'calm' } : null;
 }

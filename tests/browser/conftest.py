@@ -59,9 +59,15 @@ def teacher(site: Site) -> Person:
 
 
 @pytest.fixture(scope="package")
-def traced_movie(site: Site, ada: Person, film: Filmed) -> str:
-    """A traced movie for tests that only look at it."""
+def bean(site: Site, ada: Person, film: Filmed) -> str:
     return site.traced(ada, film, "Bean in blue light")
+
+
+@pytest.fixture
+def traced_movie(site: Site, bean: str) -> str:
+    """A traced movie for tests that only look at it, held by nobody."""
+    site.free(bean)
+    return bean
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")

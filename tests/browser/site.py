@@ -81,6 +81,17 @@ class Site:
         """A movie that was marked and traced; nobody holds it."""
         return self._as(person, lambda student: _traced(student, film, title))
 
+    def free(self, movie_id: str) -> None:
+        """Take away the lease of a window that an earlier test closed."""
+
+        async def release() -> None:
+            stores = self.app.runtime.stores
+            movie = await stores.movies.get(movie_id)
+            if movie and movie.analysis:
+                await stores.movies.release_analysis(movie_id, movie.analysis.lease_id, movie.analysis.user_id)
+
+        self.run(release())
+
     def break_movie(self, movie_id: str) -> None:
         """Take the file away behind the service's back, so that the next trace fails for a real reason."""
 

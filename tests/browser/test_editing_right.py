@@ -15,9 +15,15 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.fixture(scope="module")
-def movie(site: Site, ada: Person, film: Filmed) -> str:
-    """One movie for these tests; each leaves it free."""
+def sunflower(site: Site, ada: Person, film: Filmed) -> str:
     return site.upload(ada, film, "Sunflower hypocotyl")
+
+
+@pytest.fixture
+def movie(site: Site, sunflower: str) -> str:
+    """One movie for all these tests, held by nobody."""
+    site.free(sunflower)
+    return sunflower
 
 
 async def test_a_second_person_watches_and_gets_to_edit_when_the_first_one_leaves(
@@ -47,6 +53,7 @@ async def test_a_second_person_watches_and_gets_to_edit_when_the_first_one_leave
     await second.analyze(traced_movie)
     await expect(banner).to_contain_text("Ada Green has been editing")
     await first.page.close()
+    await second.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # as one who looks again
     await second.editable()
     await expect(banner).to_be_hidden()
 

@@ -44,6 +44,12 @@ test('a failed trace says the server\'s sentence', () => {
   assert.deepEqual([said.tone, said.text], ['error', 'It looks cut off.']);
 });
 
+test('a trace that somebody stopped is no fault', () => {
+  const movie = { status: 'tracing failed', failure_code: 'cancelled', tracing_failure_summary: 'It was cancelled.' };
+  assert.equal(w.statusWord(movie), 'trace cancelled');
+  assert.equal(w.banner(loaded(movie), NOW).tone, 'calm');
+});
+
 test('another person\'s trace is named, one\'s own is not', () => {
   const lock = { status: 'tracing', tracking_lock: { active: true, acquired_at: NOW, started_by_user_name: 'Bo Field' } };
   assert.match(w.banner(loaded(lock), NOW).text, /^Bo Field started a trace at .*becomes editable here/);
@@ -75,7 +81,7 @@ test('saving is told truthfully in every state', () => {
   assert.equal(w.savingWord(saving).word, 'saving');
   const { markers, revision } = edited.edits[0];
   assert.equal(w.savingWord(run(saving, { type: 'save/done', frame: 0, revision, markers, now: NOW })).word, 'saved');
-  assert.equal(w.savingWord(run(saving, { type: 'save/failed', message: 'No.' })).word, 'not saved: No.');
+  assert.equal(w.savingWord(run(saving, { type: 'save/failed', message: 'No.' })).word, 'kept here, not saved');
 });
 
 test('an implausible scale is asked about', () => {
