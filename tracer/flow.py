@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracer.cuts import CutFinder
-from tracer.frames import Gray
+from tracer.frames import Frame, Gray
 from tracer.strategy import Arrays, Seen, gray_from_png, inside, png_from_gray
 
 _STOP = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 30, 0.01)
@@ -36,12 +36,13 @@ class PlainFlow:
         self._gray: Gray | None = None
         self._points = np.zeros((0, 2))
 
-    def place(self, gray: Gray, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
-        self._gray = gray
+    def place(self, frame: Frame, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
+        self._gray = frame.gray()
         self._points = np.where(which[:, None], points, _sized(self._points, points))
 
-    def advance(self, gray: Gray) -> Seen:
+    def advance(self, frame: Frame) -> Seen:
         assert self._gray is not None, "place() comes before advance()"
+        gray = frame.gray()
         there, found = _flow(self._gray, gray, self._points, window=15, levels=2)
         kept = found & inside(there, gray)
         self._points = np.where(kept[:, None], there, self._points)
@@ -68,7 +69,8 @@ class CheckedFlow:
         self._patches = np.zeros((0, 2 * _RADIUS + 1, 2 * _RADIUS + 1), np.uint8)
         self._cuts = CutFinder()
 
-    def place(self, gray: Gray, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
+    def place(self, frame: Frame, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
+        gray = frame.gray()
         if self._gray is None:
             self._cuts.is_cut(gray)
         self._gray = gray
@@ -77,8 +79,9 @@ class CheckedFlow:
         fresh = np.stack([_patch(gray, x, y) for x, y in points])
         self._patches = np.where(which[:, None, None], fresh, _sized(self._patches, fresh))
 
-    def advance(self, gray: Gray) -> Seen:
+    def advance(self, frame: Frame) -> Seen:
         assert self._gray is not None, "place() comes before advance()"
+        gray = frame.gray()
         there, found, closure = _checked(self._gray, gray, self._points)
         kept = self._seen & found & inside(there, gray) & (closure <= _CLOSES)
         if self._cuts.is_cut(gray):

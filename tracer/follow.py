@@ -15,11 +15,16 @@ from tracer.errors import NoMarkers
 from tracer.flow import CheckedFlow, PlainFlow
 from tracer.frames import Frame
 from tracer.geometry import LONG_SIDE
+from tracer.hybrid import Hybrid
 from tracer.model import FrameResult, Marker, Status, TraceRequest
 from tracer.strategy import Seen, Strategy
 
-STRATEGIES: dict[str, Callable[[], Strategy]] = {PlainFlow.name: PlainFlow, CheckedFlow.name: CheckedFlow}
-DEFAULT_STRATEGY = CheckedFlow.name
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    PlainFlow.name: PlainFlow,
+    CheckedFlow.name: CheckedFlow,
+    Hybrid.name: Hybrid,
+}
+DEFAULT_STRATEGY = Hybrid.name
 _STATE_VERSION = 1
 
 
@@ -53,7 +58,7 @@ class Follower:
         view = frame.view
         scale = np.array([view.scale_x, view.scale_y])
         farthest = np.array([view.frame_width - 1.0, view.frame_height - 1.0])
-        seen = self._start(frame, scale) if self.last_frame is None else self._strategy.advance(frame.gray())
+        seen = self._start(frame, scale) if self.last_frame is None else self._strategy.advance(frame)
         points = np.clip((seen.points + 0.5) * scale - 0.5, 0.0, farthest)
         err = np.minimum(seen.err * float(scale.max()), float(LONG_SIDE))
         status = np.where(seen.seen, Status.SEEN, Status.LOST).astype(np.int8)
@@ -61,7 +66,7 @@ class Follower:
         which, placed = self._placed(frame.number)
         points[which], err[which], status[which] = placed[which], 0.0, Status.SEEN
         if self.last_frame is not None and which.any():
-            self._strategy.place(frame.gray(), (points + 0.5) / scale - 0.5, which)
+            self._strategy.place(frame, (points + 0.5) / scale - 0.5, which)
         self.last_frame = frame.number
         return FrameResult(frame.number, frame.time, points, status, err)
 
@@ -106,7 +111,7 @@ class Follower:
     def _start(self, frame: Frame, scale: npt.NDArray[np.float64]) -> Seen:
         which, placed = self._placed(frame.number)
         points = (placed + 0.5) / scale - 0.5
-        self._strategy.place(frame.gray(), points, which)
+        self._strategy.place(frame, points, which)
         return Seen(points, which, np.zeros(len(which)))
 
     def _placed(self, number: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:

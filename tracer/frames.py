@@ -15,6 +15,7 @@ from tracer.planes import Planes, of_picture
 # Pictures are uint8 throughout; OpenCV's own annotations know no more than "some number".
 Gray = npt.NDArray[Any]
 Bgr = npt.NDArray[Any]
+Chroma = npt.NDArray[Any]
 
 _TURNS = {90: cv2.ROTATE_90_CLOCKWISE, 180: cv2.ROTATE_180, 270: cv2.ROTATE_90_COUNTERCLOCKWISE}
 
@@ -51,6 +52,13 @@ class Frame:
             self._gray = _upright(_fitted(luma(self._picture), self._lying_size()), self.view.rotation)
         return self._gray
 
+    def chroma(self) -> Chroma:
+        """Colour without brightness, at half of the tracking size: uint8 (h, w, 2), U and V; 128 is gray."""
+        width, height = self._lying_size()
+        size = (max(1, width // 2), max(1, height // 2))
+        u, v = (cv2.resize(plane, size, interpolation=cv2.INTER_AREA) for plane in _chroma_planes(self._picture))
+        return _upright(np.dstack([u, v]), self.view.rotation)
+
     def bgr(self) -> Bgr:
         """The analysis frame in colour: uint8 (frame_height, frame_width, 3), blue first."""
         width, height = turned_size(self.view.frame_width, self.view.frame_height, self.view.rotation)
@@ -84,6 +92,15 @@ def luma(picture: av.VideoFrame) -> Gray:
         return rows[: picture.height, : picture.width]
     wide = np.frombuffer(memoryview(plane), "<u2").reshape(-1, plane.line_size // 2)
     return (wide[: picture.height, : picture.width] >> (bits - 8)).astype(np.uint8)
+
+
+def _chroma_planes(picture: av.VideoFrame) -> list[npt.NDArray[Any]]:
+    """U and V as stored, at whatever size they have; only 8-bit planar 4:2:0 is read without a conversion."""
+    if picture.format.name not in ("yuv420p", "yuvj420p"):
+        picture = picture.reformat(format="yuv420p")
+    size = ((picture.height + 1) // 2, (picture.width + 1) // 2)
+    planes = (np.frombuffer(memoryview(p), np.uint8).reshape(-1, p.line_size) for p in picture.planes[1:3])
+    return [plane[: size[0], : size[1]] for plane in planes]
 
 
 def _plain_luma_bits(form: av.VideoFormat) -> int:

@@ -1,6 +1,6 @@
 """What every way of following points offers, so that they can be compared on the same movies and swapped.
 
-A strategy sees gray pictures of one size and works in their pixels. It knows nothing of movies, markers or analysis
+A strategy sees frames at tracking size and works in their pixels. It knows nothing of markers or analysis
 frames.
 """
 
@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from tracer.frames import Gray
+from tracer.frames import Frame, Gray
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -33,11 +33,11 @@ class Strategy(Protocol):
 
     name: ClassVar[str]
 
-    def place(self, gray: Gray, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
-        """`gray` is the current picture; the points (n, 2) that `which` (n,) marks lie there by a person's word."""
+    def place(self, frame: Frame, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
+        """`frame` is the current one; the points (n, 2) that `which` (n,) marks lie there by a person's word."""
 
-    def advance(self, gray: Gray) -> Seen:
-        """The next picture. A point that is not seen keeps a place inside the picture and may be seen again."""
+    def advance(self, frame: Frame) -> Seen:
+        """The next frame. A point that is not seen keeps a place inside the picture and may be seen again."""
 
     def arrays(self) -> Arrays:
         """Everything that `restore` needs to go on in another process as if nothing had happened."""

@@ -143,6 +143,7 @@ class _Stage:
         self.scale = LONG_SIDE / max(width, height)
         self.disturbance: Disturbance = disturbance(name, seed, frames, self.unit)
         self.bends = name == "gravitropism"
+        self.hard = name in DISTURBED
         ruler_x = 0.60 if self.disturbance.sweeps else 0.86
         self.bench: Bench = bench(rng, width, height, self.unit, lying=self.bends, ruler_x=ruler_x)
         self.length = (230 if not self.bends else 250) * self.unit
@@ -175,8 +176,10 @@ class _Stage:
         places["Leaf"] = tuple(sprite_matrix(sprite, at, degrees, 1.0) @ blotch)
         if self.bends:
             places["Inflection Point"] = tuple(line[round(0.12 * (len(line) - 1))])
-        if self.disturbance.ringed:
-            places["Stem"] = tuple(line[round(0.5 * (len(line) - 1))])
+        if self.hard:
+            edge = np.array([sprite.cover.shape[1] - 9.0, sprite.root[1], 1.0])
+            places["Leaf tip"] = tuple(sprite_matrix(sprite, at, degrees, 1.0) @ edge)
+            places["Stem"] = tuple(line[round(0.48 * (len(line) - 1))])
         for label, place in places.items():
             x, y = self.disturbance.moved(place, number, self.width, self.height)
             within = 0 <= x <= self.width - 1 and 0 <= y <= self.height - 1

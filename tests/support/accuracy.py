@@ -1,0 +1,105 @@
+"""How well a trace agrees with the truth: the measures of the point-tracking literature (Doersch et al., TAP-Vid, 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tracer.follow import DEFAULT_STRATEGY, Follower
+from tracer.media import open_movie
+from tracer.model import FrameResult, TraceRequest
+from tracer.synthetic import Scene
+
+THRESHOLDS = (1.0, 2.0, 4.0, 8.0, 16.0)  # analysis pixels
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A trace beside its truth, point by point: `error` (n,) analysis pixels; `visible`, `seen` (n,) bool.
+
+    The source frame, which a person placed, is left out. `last` marks the points of the last frame of each movie.
+    """
+
+    error: npt.NDArray[np.float64]
+    visible: npt.NDArray[np.bool_]
+    seen: npt.NDArray[np.bool_]
+    last: npt.NDArray[np.bool_]
+
+    @property
+    def delta_avg(self) -> float:
+        """Share of the visible points that lie within 1, 2, 4, 8 and 16 px of the truth, averaged over these. Percent."""
+        return 100 * float(np.mean([(self.error[self.visible] <= limit).mean() for limit in THRESHOLDS]))
+
+    @property
+    def jaccard(self) -> float:
+        """Average Jaccard: true positives over true positives, false positives and false negatives. Percent."""
+        shares = []
+        for limit in THRESHOLDS:
+            near = self.error <= limit
+            hits = (self.visible & self.seen & near).sum()
+            false_alarms = (self.seen & ~(self.visible & near)).sum()
+            misses = (self.visible & ~(self.seen & near)).sum()
+            shares.append(hits / max(1, hits + false_alarms + misses))
+        return 100 * float(np.mean(shares))
+
+    @property
+    def mean_error(self) -> float:
+        return float(self.error[self.visible].mean())
+
+    @property
+    def p95(self) -> float:
+        return float(np.percentile(self.error[self.visible], 95))
+
+    @property
+    def drift(self) -> float:
+        """Mean error of the visible points on the last frame."""
+        chosen = self.visible & self.last
+        return float(self.error[chosen].mean()) if chosen.any() else 0.0
+
+    @property
+    def false_alarms(self) -> int:
+        """Points that nobody can see and that were called seen."""
+        return int((self.seen & ~self.visible).sum())
+
+    @property
+    def false_losses(self) -> float:
+        """Share of the visible points that were called lost. Percent."""
+        return 100 * float((~self.seen[self.visible]).mean())
+
+    @property
+    def wrong_and_sure(self) -> float:
+        """Share of the points called seen that lie more than 8 px from the truth or are not visible. Percent."""
+        wrong = (self.error > 8) | ~self.visible
+        return 100 * float(wrong[self.seen].mean()) if self.seen.any() else 0.0
+
+    @staticmethod
+    def together(parts: Sequence[Judged]) -> Judged:
+        names = ("error", "visible", "seen", "last")
+        return Judged(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def trace_scene(scene: Scene, path: Path, strategy: str = DEFAULT_STRATEGY) -> list[FrameResult]:
+    """Trace the film of a scene from its true first frame."""
+    follower = Follower(TraceRequest(scene.markers), strategy=strategy)
+    with open_movie(path) as movie:
+        return [result for frame in movie.frames() if (result := follower.step(frame)) is not None]
+
+
+def judge(scene: Scene, results: Iterable[FrameResult]) -> Judged:
+    """Compare a trace with the scene's truth."""
+    truth = {(row.frame_number, row.label): row for row in scene.truth}
+    error, visible, seen, last = [], [], [], []
+    for result in results:
+        if result.frame_number == 0:
+            continue
+        for n, marker in enumerate(scene.markers):
+            row = truth[result.frame_number, marker.label]
+            error.append(float(np.hypot(result.points[n, 0] - row.x, result.points[n, 1] - row.y)))
+            visible.append(row.visible)
+            seen.append(bool(result.status[n]))
+            last.append(result.frame_number == scene.frames - 1)
+    return Judged(np.array(error), np.array(visible), np.array(seen), np.array(last))

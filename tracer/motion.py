@@ -1,0 +1,68 @@
+"""What the camera did between two frames, as one similarity: it shook, was bumped, or stood still."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from tracer.frames import Gray
+
+_DIVISOR = 4  # an exact divisor of the usual sizes: shrinking is then a plain mean
+_MOVED = 1.2  # mean difference of the thumbnails, gray levels, above which the camera may have moved
+_STOP = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.03)
+
+
+class Camera(NamedTuple):
+    """The movement of everything that stands still: z becomes `turn` z + `shift`, with z = x + iy in pixels."""
+
+    turn: complex = 1 + 0j
+    shift: complex = 0j
+
+
+def thumb(gray: Gray) -> Gray:
+    """The picture at a quarter of its size."""
+    height, width = gray.shape
+    size = (max(8, width // _DIVISOR), max(8, height // _DIVISOR))
+    whole = gray[: size[1] * _DIVISOR, : size[0] * _DIVISOR]
+    return cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
+
+
+def camera_motion(before: Gray, now: Gray) -> Camera:
+    """How the camera moved between two thumbnails, in pixels of the whole picture; standing still if that is unclear.
+
+    A robust similarity through the flow of up to 90 corners; it counts only if most of them agree, so that a plant that
+    moves in front of a wall does not pass for a camera that moves.
+    """
+    gain = (float(before.std()) + 1e-3) / (float(now.std()) + 1e-3)
+    if not 0.2 < gain < 5:
+        return Camera()
+    if abs(gain - 1) > 0.02 or abs(float(now.mean()) - float(before.mean())) > 1:
+        now = cv2.convertScaleAbs(now, alpha=gain, beta=float(before.mean()) - gain * float(now.mean()))
+    if float(cv2.absdiff(before, now).mean()) <= _MOVED:
+        return Camera()
+    corners = cv2.goodFeaturesToTrack(before, 90, 0.01, 5)
+    if corners is None or len(corners) < 8:
+        return Camera()
+    there, ok, _ = cv2.calcOpticalFlowPyrLK(
+        before, now, corners, corners.copy(), winSize=(13, 13), maxLevel=3, criteria=_STOP
+    )
+    kept = ok.ravel().astype(bool)
+    if kept.sum() < 8:
+        return Camera()
+    matrix, agreed = cv2.estimateAffinePartial2D(
+        corners[kept], there[kept], method=cv2.RANSAC, ransacReprojThreshold=0.7, maxIters=500, confidence=0.99
+    )
+    if matrix is None or int(agreed.sum()) < max(8, 0.4 * kept.sum()):
+        return Camera()
+    return _enlarged(matrix)
+
+
+def _enlarged(matrix: npt.NDArray[np.float64]) -> Camera:
+    """From thumbnail pixels to whole ones: a pixel centre z lies at (z + 0.5 + 0.5i) / divisor - 0.5 - 0.5i there."""
+    turn = complex(matrix[0, 0], matrix[1, 0])
+    shift = complex(matrix[0, 2], matrix[1, 2])
+    half = 0.5 + 0.5j
+    return Camera(turn, _DIVISOR * (shift + half) - half + turn * (half - _DIVISOR * half))

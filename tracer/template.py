@@ -1,0 +1,187 @@
+"""Remembered pictures of the place around a marker, and the alignment of the current frame with them.
+
+A *key* is a 21 x 21 patch, sampled under the marker's similarity warp. The warp is two complex numbers per point:
+`c`, where the patch's middle lies (x + iy), and `m`, by which patch coordinates u + iv are turned and scaled: x = c +
+m (u + iv). Patches are compared as zero-mean, unit-variance pictures under a weight, so no change of light matters.
+
+The alignment is inverse-compositional Gauss-Newton (Baker and Matthews, "Lucas-Kanade 20 years on", IJCV 56, 2004) on
+that normalised difference. Everything works on all points at once: the cost is the number of calls, not of pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from tracer.frames import Chroma, Gray
+
+RADIUS = 10
+SIDE = 2 * RADIUS + 1
+AREA = SIDE * SIDE
+PAD = 48  # pixels around a padded picture, so that no sampling near an edge needs a special case
+MAX_KEYS = 10
+_COLOUR = 12.0  # distance in U and V at which a pixel begins to belong to something else
+_NOISE = 2.5  # gray levels of camera noise
+_STEP = 1.5  # longest step of one iteration, pixels
+_STILL = 0.02  # a step shorter than this ends the iterations
+
+Floats = npt.NDArray[np.float32]
+Complexes = npt.NDArray[np.complex128]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+
+_V, _U = (axis.ravel().astype(np.float32) for axis in np.mgrid[-RADIUS : RADIUS + 1, -RADIUS : RADIUS + 1])
+_BELL = np.exp(-(_U**2 + _V**2) / (2 * (0.6 * RADIUS) ** 2)).astype(np.float32)
+_BELL /= _BELL.sum()
+
+
+def padded(gray: Gray) -> Gray:
+    """The picture with `PAD` pixels of repeated edge around it."""
+    return cv2.copyMakeBorder(gray, PAD, PAD, PAD, PAD, cv2.BORDER_REPLICATE)
+
+
+def sample(picture: Gray, c: Complexes, m: Complexes) -> Floats:
+    """Patches (n, AREA) of a padded picture under the warps (n,), bilinear."""
+    re, im = m.real.astype(np.float32)[:, None], m.imag.astype(np.float32)[:, None]
+    x = re * _U - im * _V + (c.real + PAD).astype(np.float32)[:, None]
+    y = re * _V + im * _U + (c.imag + PAD).astype(np.float32)[:, None]
+    return np.asarray(cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.float32)
+
+
+def alike_in_colour(chroma: Chroma, c: complex, m: complex) -> Floats:
+    """How much each pixel of a patch (AREA,) belongs to what is in its middle: 1 of one colour with it, 0.1 of another.
+
+    `chroma` is a `Frame.chroma`, at half size. In a gray picture everything is alike.
+    """
+    half = 0.5 + 0.5j
+    at = (c + half) / 2 - half
+    warp = m / 2
+    x = (warp.real * _U - warp.imag * _V + at.real).astype(np.float32).reshape(SIDE, SIDE)
+    y = (warp.real * _V + warp.imag * _U + at.imag).astype(np.float32).reshape(SIDE, SIDE)
+    colour = np.asarray(cv2.remap(chroma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.float32)
+    middle = np.median(colour[RADIUS - 1 : RADIUS + 2, RADIUS - 1 : RADIUS + 2].reshape(-1, 2), axis=0)
+    away = ((colour - middle) ** 2).sum(axis=2).ravel()
+    return np.asarray(0.1 + 0.9 * np.exp(-away / (2 * _COLOUR**2)), np.float32)
+
+
+class Normalised(NamedTuple):
+    """Patches with mean 0 and variance 1 under their weights, and the standard deviation that they had, gray levels."""
+
+    patch: Floats
+    contrast: Floats
+
+
+def normalised(patch: Floats, weight: Floats) -> Normalised:
+    """Patches (n, AREA) under weights (n, AREA) that sum to 1. A flat patch becomes zeros."""
+    centred = patch - np.einsum("ij,ij->i", patch, weight)[:, None]
+    contrast = np.sqrt(np.einsum("ij,ij,ij->i", centred, centred, weight))
+    return Normalised(centred / np.maximum(contrast, 1e-3)[:, None], contrast)
+
+
+def likeness(a: Floats, b: Floats, weight: Floats) -> Floats:
+    """Correlation (n,) of normalised patches: 1 alike, 0 unrelated."""
+    return np.asarray(np.einsum("ij,ij,ij->i", a, b, weight))
+
+
+class Aligned(NamedTuple):
+    """Where the patches were found: warps, likeness with the key, the patches there and at the start."""
+
+    c: Complexes
+    m: Complexes
+    z: Floats
+    patch: Floats
+    contrast: Floats
+    start_patch: Floats
+
+
+class Bank:
+    """Up to `MAX_KEYS` keys for each of n points. Key 0 is what a person placed and is never dropped.
+
+    Arrays are indexed [point, key]. `var` is the variance of the key's own place (pixels squared), `gen` how many
+    keys lie between it and the person's word, `born` the step at which it was made, `amb` its likeness with the most
+    similar other place nearby (1: there is a twin).
+    """
+
+    def __init__(self, points: int) -> None:
+        shape = (points, MAX_KEYS)
+        self.patch = np.zeros((*shape, AREA), np.float32)
+        self.weight = np.zeros((*shape, AREA), np.float32)
+        self.solver = np.zeros((*shape, 4, AREA), np.float32)
+        self.contrast = np.zeros(shape, np.float32)
+        self.var = np.zeros(shape)
+        self.gen = np.zeros(shape, np.int64)
+        self.born = np.zeros(shape, np.int64)
+        self.amb = np.zeros(shape)
+        self.used = np.zeros(shape, bool)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All but the solvers, which follow from the rest."""
+        names = ("patch", "weight", "contrast", "var", "gen", "born", "amb", "used")
+        return {f"key_{name}": getattr(self, name) for name in names}
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        for name in ("patch", "weight", "contrast", "var", "gen", "born", "amb", "used"):
+            setattr(self, name, arrays[f"key_{name}"])
+        self.solver = np.zeros((*self.used.shape, 4, AREA), np.float32)
+        for n, k in np.argwhere(self.used):
+            self.solver[n, k] = _solver(self.patch[n, k], self.weight[n, k], float(self.contrast[n, k]))
+
+    def forget(self, point: int) -> None:
+        self.used[point] = False
+
+    def put(self, point: int, key: int, picture: Gray, c: complex, m: complex, mask: Floats | None = None) -> None:
+        """Make key `key` of `point` from the padded picture. `mask` (AREA,) 0-1 weighs pixels down that are not the
+        plant.
+        """
+        weight = _BELL if mask is None else _BELL * mask
+        weight = (weight / weight.sum()).astype(np.float32)
+        patch, contrast = normalised(sample(picture, np.array([c]), np.array([m])), weight[None])
+        self.patch[point, key], self.weight[point, key] = patch[0], weight
+        self.contrast[point, key] = contrast[0]
+        self.solver[point, key] = _solver(patch[0], weight, float(contrast[0]))
+        self.used[point, key] = True
+
+    def align(
+        self, picture: Gray, which: Indices, keys: Indices, c: Complexes, m: Complexes, iterations: int
+    ) -> Aligned:
+        """Align key `keys[i]` of point `which[i]` with the padded picture, starting from the warps (c[i], m[i])."""
+        target, weight, solver = self.patch[which, keys], self.weight[which, keys], self.solver[which, keys]
+        c, m = c.copy(), m.copy()
+        patch, contrast = normalised(sample(picture, c, m), weight)
+        start = patch
+        for _ in range(iterations):
+            step = np.einsum("ijk,ik->ij", solver, patch - target)
+            shift = (step[:, 0] + 1j * step[:, 1]).astype(complex)
+            length = np.abs(shift)
+            shift *= np.minimum(1.0, _STEP / np.maximum(length, 1e-9))
+            grow = 1 + np.clip(step[:, 2], -0.2, 0.2) + 1j * np.clip(step[:, 3], -0.2, 0.2)
+            m = m / grow
+            c = c - m * shift
+            patch, contrast = normalised(sample(picture, c, m), weight)
+            if float(length.max(initial=0.0)) < _STILL:
+                break
+        return Aligned(c, m, likeness(patch, target, weight), patch, contrast, start)
+
+
+def _solver(patch: Floats, weight: Floats, contrast: float) -> Floats:
+    """The (4, AREA) matrix that turns a difference of normalised patches into a step (dx, dy, da, db) of the key's
+    warp.
+
+    Directions that only change gain and offset are taken out. A dull patch is damped, its turn and scale most of all.
+    """
+    square = patch.reshape(SIDE, SIDE)
+    gy, gx = (slope.ravel() for slope in np.gradient(square))
+    jacobian = np.stack([gx, gy, gx * _U + gy * _V, gy * _U - gx * _V], 1).astype(np.float64)
+    for direction in (np.ones(AREA), patch.astype(np.float64)):
+        norm = float((weight * direction * direction).sum())
+        jacobian -= np.outer(direction, (weight * direction) @ jacobian) / max(norm, 1e-9)
+    weighted = (jacobian * weight[:, None]).T
+    hessian = weighted @ jacobian
+    dull = (_NOISE / max(contrast, 0.1)) ** 2
+    hessian += np.diag([0.02 * dull, 0.02 * dull, 25 * dull + 0.02 * hessian[2, 2], 25 * dull + 0.02 * hessian[3, 3]])
+    hessian += 1e-6 * np.eye(4)
+    return np.linalg.solve(hessian, weighted).astype(np.float32)
