@@ -115,8 +115,10 @@ def point(**changed: Any) -> str:
     ],
     ids=lambda text: text[:30].encode("unicode_escape").decode() or "empty",
 )  # fmt: skip
-async def test_points_that_make_no_sense_are_refused_and_nothing_is_written(lab: Lab, trackpoints: str) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_points_that_make_no_sense_are_refused_and_nothing_is_written(
+    lab: Lab, marked: tuple[str, str], trackpoints: str
+) -> None:
+    movie_id, lease_id = marked
     before = await lab.row(movie_id)
     answer = await edit(lab, PUT, movie_id, lease_id, frame_number=0, trackpoints=trackpoints)
     assert answer.status_code == 400, answer.text
@@ -129,8 +131,10 @@ async def test_points_that_make_no_sense_are_refused_and_nothing_is_written(lab:
     [(None, 400), ("", 400), ("1.5", 400), ("NaN", 400), ("-1", 400), ("abc", 400), ("10", 404), (str(2**31), 400),
      ("1" * 400, 400), ("0x1", 400), ("1e1", 400), ("-100", 400)],
 )  # fmt: skip
-async def test_a_frame_that_the_movie_does_not_have_is_refused(lab: Lab, number: str | None, status: int) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_frame_that_the_movie_does_not_have_is_refused(
+    lab: Lab, marked: tuple[str, str], number: str | None, status: int
+) -> None:
+    movie_id, lease_id = marked
     answer = await edit(lab, PUT, movie_id, lease_id, frame_number=number, trackpoints=point())
     assert answer.status_code == status
     if status == 400:
@@ -156,8 +160,10 @@ async def test_a_rename_shows_everywhere_and_frees_the_old_name(lab: Lab) -> Non
      (None, "B", "old_label"), ("Apex", None, "new_label"),
      ("Nobody", "B", "old_label"), ("Apex", "a\x07", "new_label")],
 )  # fmt: skip
-async def test_a_rename_that_makes_no_sense_is_refused(lab: Lab, old: str | None, new: str | None, name: str) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_rename_that_makes_no_sense_is_refused(
+    lab: Lab, marked: tuple[str, str], old: str | None, new: str | None, name: str
+) -> None:
+    movie_id, lease_id = marked
     answer = await edit(lab, RENAME, movie_id, lease_id, old_label=old, new_label=new)
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (400, name)
 
@@ -178,22 +184,28 @@ async def test_the_trim_is_inclusive_and_a_new_start_takes_the_markers_along(lab
      ({"trim_start_frame": -1}, "trim_start_frame"), ({"trim_end_frame": "5.0"}, "trim_end_frame"),
      ({"trim_end_frame": ""}, "trim_end_frame")],
 )  # fmt: skip
-async def test_a_trim_that_makes_no_sense_is_refused(lab: Lab, fields: dict[str, Any], name: str) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_trim_that_makes_no_sense_is_refused(
+    lab: Lab, marked: tuple[str, str], fields: dict[str, Any], name: str
+) -> None:
+    movie_id, lease_id = marked
     answer = await edit(lab, TRIM, movie_id, lease_id, **fields)
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (400, name)
 
 
 @pytest.mark.parametrize(("fpm", "kept"), [("0.05", "0.05"), ("6000", "6000"), ("1e-3", "0.001"), (" 2 ", "2")])
-async def test_a_capture_interval_may_be_a_fraction_and_needs_no_retracing(lab: Lab, fpm: str, kept: str) -> None:
-    movie_id, lease_id = await lab.marked_movie(needs_retracing=0)
+async def test_a_capture_interval_may_be_a_fraction_and_needs_no_retracing(
+    lab: Lab, marked: tuple[str, str], fpm: str, kept: str
+) -> None:
+    movie_id, lease_id = marked
     answer = await edit(lab, FPM, movie_id, lease_id, fpm=fpm)
     assert answer.json()["metadata"]["fpm"] == kept
 
 
 @pytest.mark.parametrize("fpm", [None, "", "0", "-1", "6000.1", "NaN", "inf", "1e9", "1_0", "0x1", "1,5", "٣"])
-async def test_a_capture_interval_that_makes_no_sense_is_refused(lab: Lab, fpm: str | None) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_capture_interval_that_makes_no_sense_is_refused(
+    lab: Lab, marked: tuple[str, str], fpm: str | None
+) -> None:
+    movie_id, lease_id = marked
     answer = await edit(lab, FPM, movie_id, lease_id, fpm=fpm)
     assert (answer.status_code, answer.json()["message"][:5]) == (400, "fpm: ")
 

@@ -12,19 +12,24 @@ import pytest
 
 import service.asgi
 from service.local.datadir import DataDirInUse
+from service.local.emulator import Emulator
 from service.settings import Settings
 from service.usecases.people import add_course, add_user
 from tests.support.asgi_server import serving
 
 
-def settings(folder: Path) -> Settings:
-    return Settings(_env_file=None, data=folder, workers=0)
+def settings(folder: Path, workers: int = 0) -> Settings:
+    return Settings(
+        _env_file=None, data=folder, workers=workers, grace_seconds=0, table_prefix="mount-", bucket="mount-movies"
+    )
 
 
 async def test_a_lab_mounts_the_service_and_a_person_signs_in_below_the_prefix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TIPTRACE_DATA", str(tmp_path))
+    monkeypatch.setenv("TIPTRACE_DATA", str(emulator.data_dir))
+    monkeypatch.setenv("TIPTRACE_TABLE_PREFIX", "mounted-")
+    monkeypatch.setenv("TIPTRACE_BUCKET", "mounted-movies")
     monkeypatch.setenv("TIPTRACE_WORKERS", "0")
     monkeypatch.setattr(service.asgi, "_app", None)
     opened = []
@@ -69,8 +74,8 @@ async def test_two_services_do_not_share_a_folder_but_server_processes_do(tmp_pa
         _ = first.runtime
 
 
-async def test_before_start_up_and_after_shutdown_the_answer_is_503(tmp_path: Path) -> None:
-    app = service.asgi.create_app(settings(tmp_path))
+async def test_before_start_up_and_after_shutdown_the_answer_is_503(emulator: Emulator) -> None:
+    app = service.asgi.create_app(settings(emulator.data_dir), own=False)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lab.test") as client:
         before = await client.get("/api/ver")
         async with app.lifespan():
@@ -81,8 +86,8 @@ async def test_before_start_up_and_after_shutdown_the_answer_is_503(tmp_path: Pa
     assert int(before.headers["retry-after"]) > 0
 
 
-async def test_a_service_with_workers_starts_and_stops(tmp_path: Path) -> None:
-    app = service.asgi.create_app(Settings(_env_file=None, data=tmp_path, workers=1, grace_seconds=0))
+async def test_a_service_with_workers_starts_and_stops(emulator: Emulator) -> None:
+    app = service.asgi.create_app(settings(emulator.data_dir, workers=1), own=False)
     async with app.lifespan() as runtime:
         assert await runtime.health() == {"database": True, "storage": True, "queue": True}
 

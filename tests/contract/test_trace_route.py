@@ -104,8 +104,10 @@ async def test_without_a_key_the_server_makes_one_and_tells_it(lab: Lab) -> None
 
 
 @pytest.mark.parametrize("key", ["", " ", "two words", "é", "x" * 201, "tab\t"])
-async def test_a_malformed_key_is_refused_in_the_field_and_in_the_header(lab: Lab, key: str) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_malformed_key_is_refused_in_the_field_and_in_the_header(
+    lab: Lab, marked: tuple[str, str], key: str
+) -> None:
+    movie_id, lease_id = marked
     fields = {"movie_id": movie_id, "analysis_lease_id": lease_id}
     in_field = await trace(lab, key, **fields)
     assert (in_field.status_code, in_field.json()["message"][:13]) == (400, "request_key: ")
@@ -123,8 +125,10 @@ async def test_two_keys_that_differ_are_refused_and_two_that_agree_are_one(lab: 
 
 
 @pytest.mark.parametrize("lease_id", ["0" * 32, "garbage", "é" * 300, "x" * 100_000])
-async def test_a_lease_that_is_not_the_live_one_is_409_whatever_it_looks_like(lab: Lab, lease_id: str) -> None:
-    movie_id, own = await lab.marked_movie()
+async def test_a_lease_that_is_not_the_live_one_is_409_whatever_it_looks_like(
+    lab: Lab, marked: tuple[str, str], lease_id: str
+) -> None:
+    movie_id, own = marked
     answer = await trace(lab, movie_id=movie_id, analysis_lease_id=lease_id)
     assert (answer.status_code, answer.json()["code"]) == (409, "lease_lost")
     assert await receipts(lab, movie_id) == []
@@ -148,8 +152,8 @@ async def test_without_a_lease_a_trace_starts_only_while_nobody_edits(lab: Lab, 
     assert (busy.status_code, busy.json()["code"], free.status_code) == (409, "being_edited", 202)
 
 
-async def test_a_frame_without_markers_cannot_be_traced_from(lab: Lab) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_frame_without_markers_cannot_be_traced_from(lab: Lab, marked: tuple[str, str]) -> None:
+    movie_id, lease_id = marked
     answer = await trace(lab, movie_id=movie_id, analysis_lease_id=lease_id, frame_start=3)
     assert (answer.status_code, answer.json()["code"]) == (400, "no_markers")
     assert "frame 3" in answer.json()["message"]
@@ -165,8 +169,10 @@ async def test_a_frame_without_markers_cannot_be_traced_from(lab: Lab) -> None:
         ("analysis_lease_id", 12), ("analysis_lease_id", {"a": 1}), ("course_id", 5), ("course_id", "x" * 201),
     ],
 )  # fmt: skip
-async def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(lab: Lab, name: str, value: Any) -> None:
-    movie_id, lease_id = await lab.marked_movie()
+async def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(
+    lab: Lab, marked: tuple[str, str], name: str, value: Any
+) -> None:
+    movie_id, lease_id = marked
     answer = await trace(lab, **{"movie_id": movie_id, "analysis_lease_id": lease_id, name: value})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_parameter"), answer.text
     assert answer.json()["message"].startswith(f"{name}: ")

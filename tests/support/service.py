@@ -199,6 +199,12 @@ async def _people(runtime: Runtime) -> People:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def marked(lab: Lab) -> tuple[str, str]:
+    """One movie and Ada's lease on it, for tests that are refused and change nothing."""
+    return await lab.marked_movie()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def lab(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     """One service per test module."""
     async with serving_lab(emulator.endpoint, tmp_path_factory.mktemp("lab")) as running:
