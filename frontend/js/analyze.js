@@ -18,6 +18,7 @@ import { Settings } from './settings.js';
 import * as model from './state.js';
 import { openTabs } from './tabs.js';
 import { TracePanel } from './trace.js';
+import { TrimHandles } from './trim.js';
 import { banner, clockInFull, facts } from './words.js';
 
 /** @typedef {model.State} State */
@@ -67,6 +68,7 @@ const saver = new Saver({ store, onLost: () => lease.lost() });
 const markerList = new MarkerList({ store, onRename: rename, onStep: step });
 const scrub = new ScrubBar({ onFrame: goTo, onPlay: play, state: () => store.state });
 const settings = new Settings({ store, onLost: () => lease.lost(), reread: readAll });
+const trimHandles = new TrimHandles({ state: () => store.state, onFrame: goTo, onTrim: (edge, frame) => settings.trim(edge, frame) });
 const results = new Results({ store, onFrame: goTo });
 const tracePanel = new TracePanel({
   store,
@@ -220,6 +222,7 @@ function render(state, before) {
   markerList.render(state);
   scrub.render(state, before, player.playing);
   settings.render(state, before);
+  trimHandles.render(state);
   results.render(state, before);
   tracePanel.render(state);
   if (!state.size) return;

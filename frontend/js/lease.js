@@ -77,9 +77,8 @@ export class LeaseKeeper {
       this.store.dispatch({ type: 'lease/lost', at: now() });
       return;
     }
-    this.store.dispatch({ type: 'lease/denied', reason: 'other', name: '', since: null, message: '' });
-    void this.acquire().catch(() => {});
-    this.reread();
+    this.store.dispatch({ type: 'lease/dropped' });
+    this.reread(); // which asks for the lease again if the movie is free
   }
 
   /** The page is being left. It may come back: as a reload, or out of the browser's cache. */

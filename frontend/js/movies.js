@@ -7,6 +7,8 @@ import { asProblem } from './problem.js';
 import { goToSignIn, openSession } from './session.js';
 import { clock, clockInFull, plural, statusWord, wasCancelled } from './words.js';
 
+const FEW = 6; // so many are seen at a glance
+
 /** @type {any[]} */
 let movies = [];
 /** @type {any} */
@@ -61,6 +63,19 @@ export function lockLine(movie) {
   return movie.needs_retracing && movie.status === 'tracing completed' ? 'Markers were moved since the last trace' : '';
 }
 
+/** Does a movie have all the words in its title, owner or status? @param {any} movie @param {string} wanted lower case */
+export function fits(movie, wanted) {
+  const text = [movie.title, movie.user_name, statusWord(movie), movie.description].join(' ').toLowerCase();
+  return wanted.split(/\s+/).every((word) => text.includes(word));
+}
+
+/** What this person may do about who sees a movie: its owner may hide it, an admin of the course may do both. @param {any} movie @returns {'Publish' | 'Hide' | null} */
+function publishing(movie) {
+  const admin = me?.roles?.some((/** @type {string} */ role) => role === 'course_admin' || role === 'superadmin');
+  if (movie.published) return admin || movie.user_id === me?.user_id ? 'Hide' : null;
+  return admin ? 'Publish' : null;
+}
+
 /** @param {any} movie @returns {{label: string, href: string}} */
 export function primaryAction(movie) {
   if (movie.status === 'unusable' || movie.status === 'uploading') return { label: 'Upload again', href: 'upload' };
@@ -72,7 +87,11 @@ export function primaryAction(movie) {
 function render() {
   const list = byId('movies');
   setAttribute(list, 'aria-busy', 'false');
-  keyed(list, movies, (movie) => movie.movie_id, build, update);
+  const wanted = byId('filter').value.trim().toLowerCase();
+  const found = movies.filter((movie) => fits(movie, wanted));
+  keyed(list, found, (movie) => movie.movie_id, build, update);
+  show(byId('none-found'), movies.length > 0 && found.length === 0);
+  show(byId('search'), movies.length > FEW);
   show(byId('empty'), movies.length === 0);
   show(byId('upload'), movies.length > 0);
   setText(byId('summary'), movies.length ? plural(movies.length, 'movie') : '');
@@ -91,6 +110,7 @@ function build(movie) {
     make('div', { class: 'menu-items' },
       make('button', { type: 'button', text: 'Rename', onclick: (/** @type {Event} */ event) => startRenaming(find(event)) }),
       make('a', { class: 'csv', text: 'Download CSV', download: true }),
+      make('button', { type: 'button', class: 'publish', onclick: (/** @type {Event} */ event) => void publish(find(event)) }),
       make('button', { type: 'button', class: 'danger', text: 'Delete', onclick: (/** @type {Event} */ event) => void remove(find(event)) })));
   return make('li', { class: 'movie' },
     make('a', { class: 'thumb', tabindex: -1, 'aria-hidden': 'true' }, picture),
@@ -121,6 +141,7 @@ function update(card, movie) {
   const facts = [
     movie.total_frames ? plural(Number(movie.total_frames), 'frame') : '',
     movie.user_id !== me?.user_id ? (movie.user_name ?? '') : '',
+    movie.published ? 'shown to the course' : '',
     clock(Number(movie.created_at ?? 0), now()),
   ];
   setText(card.querySelector('.facts'), facts.filter(Boolean).join(' · '));
@@ -135,6 +156,11 @@ function update(card, movie) {
   const traced = movie.status === 'tracing completed';
   setAttribute(card.querySelector('.csv'), 'href', traced ? api.exportAddress(movie.movie_id, 'csv') : null);
   show(card.querySelector('.csv'), traced);
+  const may = publishing(movie);
+  const publishButton = card.querySelector('.publish');
+  show(publishButton, may !== null);
+  setText(publishButton, may === 'Hide' ? 'Hide from the course' : 'Show to the course');
+  for (const button of card.querySelectorAll('.menu-items button:not(.publish)')) show(button, movie.can_edit !== false);
   show(card.querySelector('form'), renaming === movie.movie_id);
   show(card.querySelector('h2'), renaming !== movie.movie_id);
 }
@@ -161,6 +187,14 @@ async function finishRenaming(event, movie) {
     await poller.poke();
   });
   render();
+}
+
+/** @param {any} movie */
+async function publish(movie) {
+  await tell(async () => {
+    await api.setMovieProperty(movie.movie_id, 'published', movie.published ? '0' : '1');
+    await poller.poke();
+  });
 }
 
 /** @param {any} movie */
@@ -196,6 +230,7 @@ function toast(sentence, undo) {
   toastTimer = setTimeout(() => show(byId('toast'), false), 15_000);
 }
 
+byId('filter').addEventListener('input', render);
 document.addEventListener('click', (event) => {
   for (const menu of document.querySelectorAll('.menu[open]')) {
     if (!menu.contains(/** @type {Node} */ (event.target))) /** @type {any} */ (menu).open = false;

@@ -50,6 +50,9 @@ export function timeScale(fpm, frames, first) {
 }
 
 export class Results {
+  /** @type {number | null} */
+  #scale = null;
+
   /** @param {{store: import('./state.js').Store, onFrame: (frame: number) => void}} options */
   constructor({ store, onFrame }) {
     this.store = store;
@@ -67,7 +70,10 @@ export class Results {
     show(byId('have-results'), there && state.results !== null);
     for (const format of FORMATS) setLink(byId(`download-${format}`), there ? exportAddress(state.movieId, format) : null);
     setLink(byId('download-movie'), there && !isTracing(state) ? (state.metadata?.movie_traced_url ?? null) : null);
-    if (before === null || state.frames !== before.frames || state.metadata !== before.metadata || state.edits !== before.edits) {
+    const scale = calibrationWords(state).pxPerMm;
+    // A drag changes the state at every move of the hand: the charts follow only what they show.
+    if (before === null || state.frames !== before.frames || state.metadata !== before.metadata || scale !== this.#scale) {
+      this.#scale = scale;
       this.#draw(state);
     }
     if (before === null || state.results !== before.results) this.#drawMeasures(state);

@@ -27,7 +27,7 @@ export class Settings {
     this.store = store;
     this.onLost = onLost;
     this.reread = reread;
-    const trim = (/** @type {string} */ which, /** @type {number} */ frame) => this.#set(() => setTrim({ ...this.#held(), [which]: frame }));
+    const trim = this.trim.bind(this);
     byId('trim-start').addEventListener('change', () => trim('trim_start_frame', Number(byId('trim-start').value)));
     byId('trim-end').addEventListener('change', () => trim('trim_end_frame', Number(byId('trim-end').value)));
     byId('start-here').addEventListener('click', () => trim('trim_start_frame', store.state.frame));
@@ -60,6 +60,11 @@ export class Settings {
       byId('interval-count').value = count;
       byId('interval-unit').value = unit;
     }
+  }
+
+  /** @param {'trim_start_frame' | 'trim_end_frame'} edge @param {number} frame */
+  trim(edge, frame) {
+    return this.#set(() => setTrim({ ...this.#held(), [edge]: frame }));
   }
 
   #held() {

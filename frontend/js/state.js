@@ -77,9 +77,10 @@ export function markersAt(state, frame) {
 export function hasResults(state) {
   const start = trimStart(state);
   const end = trimEnd(state);
-  return Object.entries(state.frames).some(
-    ([frame, markers]) => Number(frame) > start && Number(frame) <= end && markers.length > 0,
-  );
+  for (const frame in state.frames) { // asked at every change, so it stops at the first of maybe ten thousand
+    if (Number(frame) > start && Number(frame) <= end && state.frames[frame].length > 0) return true;
+  }
+  return false;
 }
 
 /** Only an admin may edit a movie that is somebody else's, and an admin may take editing over. @param {State} state */
@@ -225,6 +226,7 @@ const CHANGES = {
   'lease/denied': (state, { reason, name, since, message }) => ({
     ...state, lease: { kind: 'denied', reason, name, since, message }, failures: 0,
   }),
+  'lease/dropped': (state) => ({ ...state, lease: { kind: 'none' } }),
   'lease/lost': (state, { at }) => ({ ...state, lease: { kind: 'lost', at }, saving: null, ask: { kind: 'idle' } }),
 
   'trace/asked': (state, { source, attempt }) => ({ ...state, ask: { kind: 'asking', source, attempt } }),

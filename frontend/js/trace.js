@@ -38,6 +38,7 @@ export class TracePanel {
     const asking = state.ask.kind === 'asking';
     const traced = hasResults(state);
     const here = state.frame > trimStart(state) && state.frame < trimEnd(state) && markersAt(state, state.frame).length > 0;
+    const hadFocus = document.activeElement;
     show(byId('trace-row'), !tracing);
     show(byId('retrace'), traced);
     byId('trace').disabled = !editable || markersAt(state, trimStart(state)).length === 0;
@@ -61,6 +62,9 @@ export class TracePanel {
         bar.value = state.progress.frame - first;
       } else bar.removeAttribute('value');
     }
+    // The button that was pressed goes away; its place is taken by the one that is next to hand.
+    if (tracing && hadFocus?.closest('#trace-row')) byId('cancel-trace').focus();
+    else if (!tracing && hadFocus?.closest('#tracing')) byId('trace').focus();
     const refusal = byId('trace-problem');
     const slow = state.ask.kind === 'asking' && state.ask.attempt > 0;
     setText(refusal, state.ask.kind === 'refused' ? state.ask.message : slow ? 'No answer yet. Trying again; it will be traced once.' : '');

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 from service.asgi import Service, create_app
 from service.local.demo import Placed, Student
 from service.settings import Settings
+from service.store.schema import MOVIES
+from service.store.table import Put
 from service.usecases import people
 from service.web.people import sign_in_link
 from tests.support.asgi_server import serving
@@ -72,6 +74,27 @@ class Site:
 
     def link_for(self, person: Person) -> str:
         return self.run(sign_in_link(self.app.runtime, person.user_id, self.url))
+
+    def shelve(self, person: Person, *titles: str) -> None:
+        """Movies that are only there to be listed: rows without files, as if not yet uploaded."""
+
+        async def put() -> None:
+            stores = self.app.runtime.stores
+            for title in titles:
+                row = {
+                    "movie_id": stores.ids.movie_id(),
+                    "user_id": person.user_id,
+                    "user_name": person.name,
+                    "course_id": COURSE,
+                    "title": title,
+                    "status": "uploading",
+                    "published": False,
+                    "deleted": False,
+                    "created_at": stores.clock.now(),
+                }
+                await stores.database.write(Put(MOVIES, row))
+
+        self.run(put())
 
     def upload(self, person: Person, film: Filmed, title: str) -> str:
         """A movie that is ready to be marked; returns its id."""

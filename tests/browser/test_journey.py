@@ -150,6 +150,32 @@ async def test_a_deleted_movie_can_be_brought_back_and_a_title_changed(
     await expect(card).to_be_visible()
 
 
+async def test_a_teacher_finds_a_movie_among_many_and_shows_it_to_the_course(
+    site: Site, teacher: Person, visit: Opens
+) -> None:
+    student, other = site.person("Eli Fern"), site.person("Flo Lark")
+    site.shelve(student, "Radish, red light", *(f"Radish {number}" for number in range(7)))
+    theirs = await visit(other)
+    await theirs.open("/")
+    await expect(theirs.page.get_by_role("heading", name="Three steps")).to_be_visible()
+
+    at = await visit(teacher)
+    await at.open("/")
+    await at.page.get_by_placeholder("Find").fill("eli red")
+    cards = at.page.locator(".movie")
+    await expect(cards).to_have_count(1)
+    await expect(cards).to_contain_text("Eli Fern")
+    await cards.get_by_label("More for").click()
+    await cards.get_by_role("button", name="Show to the course").click()
+    await expect(cards).to_contain_text("shown to the course")
+    await at.page.get_by_placeholder("Find").fill("no such thing")
+    await expect(at.page.locator("#none-found")).to_be_visible()
+    await theirs.page.reload()
+    await expect(theirs.page.locator(".movie h2")).to_have_text("Radish, red light")
+    await theirs.page.locator(".movie").get_by_label("More for").click()
+    await expect(theirs.page.locator(".menu-items button:visible")).to_have_count(0)
+
+
 def _write_sound(path: Path) -> None:
     """Half a second of silence in an MP4."""
     with av.open(str(path), "w", format="mp4") as container:
