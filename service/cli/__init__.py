@@ -13,6 +13,7 @@ _COMMANDS = {
     "trace": ("service.cli.trace", "trace"),
     "demo-movie": ("service.cli.trace", "demo_movie"),
     "admin": ("service.cli.admin", "admin"),
+    "bench": ("service.cli.bench", "bench"),
 }
 
 

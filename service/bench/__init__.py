@@ -1,0 +1,1 @@
+"""Load and contention against a running service, with a checker over what was recorded."""
