@@ -5,9 +5,8 @@ from __future__ import annotations
 from flask import Flask
 
 from service.runtime import Runtime
-from service.usecases.people import Authenticator
 from service.web import headers, journal, problems
-from service.web.context import NAME, Web
+from service.web.context import NAME, web_over
 from service.web.editing import editing
 from service.web.exports import exports
 from service.web.health import health
@@ -18,7 +17,6 @@ from service.web.pages import pages
 from service.web.people import people
 from service.web.reading import reading
 from service.web.render import Json
-from service.web.signer import signer_of
 from service.web.tracing import tracing
 
 BLUEPRINTS = (pages, health, people, leases, editing, movies, reading, tracing, media, exports)
@@ -36,7 +34,7 @@ def build_app(runtime: Runtime) -> Flask:
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False
     app.config["MAX_FORM_MEMORY_SIZE"] = _MAX_FORM_BYTES
-    app.extensions[NAME] = Web(runtime, Authenticator(runtime.stores), signer_of(runtime.settings))
+    app.extensions[NAME] = web_over(runtime)
     journal.install(app)
     headers.install(app, runtime.stores.objects)
     problems.install(app)

@@ -6,21 +6,35 @@ from dataclasses import dataclass
 
 from flask import current_app
 
+from service.domain.movie import Movie
 from service.runtime import Runtime
 from service.store.stores import Stores
 from service.usecases.people import Authenticator
-from service.web.signer import Signer
+from service.web.shared_reads import SharedReads
+from service.web.signer import Signer, signer_of
 
 NAME = "tiptrace"
 
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """One per application. The authenticator remembers keys for seconds, so there is one for all requests."""
+    """One per application: `authenticator` remembers keys for seconds, `polled` reads rows for many pages at once."""
 
     runtime: Runtime
     authenticator: Authenticator
     signer: Signer
+    polled: SharedReads[Movie | None]
+
+
+def web_over(runtime: Runtime) -> Web:
+    """Everything that views reach, over an open runtime. Raises SecretMissing."""
+    movies = runtime.stores.movies
+    return Web(
+        runtime=runtime,
+        authenticator=Authenticator(runtime.stores),
+        signer=signer_of(runtime.settings),
+        polled=SharedReads(lambda movie_id: movies.get(movie_id, consistent=False)),
+    )
 
 
 def web() -> Web:

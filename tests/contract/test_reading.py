@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,23 @@ async def test_whatever_a_reader_would_see_differently_changes_the_tag(lab: Lab)
     await changed("the lease ran out and nobody wrote anything")
     lab.clock.ahead += SIGNED_SECONDS // 2
     await changed("its links would soon stop working")
+
+
+async def test_many_pages_that_poll_one_movie_share_its_reads(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    movie_id = await lab.movie()
+    database, reads = lab.runtime.stores.database, []
+    read = database.get
+
+    async def counted(table: str, key: dict[str, Any], **how: Any) -> Any:
+        if table == MOVIES:
+            reads.append(key)
+        return await read(table, key, **how)
+
+    await poll(lab, movie_id)
+    monkeypatch.setattr(database, "get", counted)
+    answers = await asyncio.gather(*(poll(lab, movie_id) for _ in range(25)))
+    assert {answer.json()["metadata"]["movie_id"] for answer in answers} == {movie_id}
+    assert 1 <= len(reads) < 15
 
 
 async def test_a_stale_trace_is_told_as_lost_without_anybody_having_swept(lab: Lab) -> None:
