@@ -46,7 +46,8 @@ class Frame:
         """Brightness at tracking size: uint8 (track_height, track_width), upright, square pixels.
 
         It is the decoder's own Y plane where the format has one; its range (16-235 or 0-255) is left as it is, because
-        whoever follows a marker must bear a change of gain and offset anyway.
+        whoever follows a marker must bear a change of gain and offset anyway. It may lie in the decoder's memory,
+        which the frame keeps alive: read it, never write to it.
         """
         if self._gray is None:
             self._gray = _upright(_fitted(luma(self._picture), self._lying_size()), self.view.rotation)
@@ -115,13 +116,13 @@ def _plain_luma_bits(form: av.VideoFormat) -> int:
 
 
 def _fitted(gray: Gray, size: tuple[int, int]) -> Gray:
-    """`gray` at (width, height) `size`; always its own memory, so that the decoder may reuse its buffer.
+    """`gray` at (width, height) `size`; the same array, in the decoder's memory, where nothing has to be done.
 
     Even sizes are halved exactly (four pixels averaged into one) and the rest is interpolated: a third of the time of
     an area average over a crooked ratio, and nothing is skipped because each step shrinks by two at most.
     """
     if (gray.shape[1], gray.shape[0]) == size:
-        return gray.copy()
+        return gray
     while _halves(gray, size):
         gray = cv2.resize(gray, (gray.shape[1] // 2, gray.shape[0] // 2), interpolation=cv2.INTER_AREA)
     crooked = gray.shape[1] > 2 * size[0] or gray.shape[0] > 2 * size[1]
