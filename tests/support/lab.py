@@ -30,6 +30,7 @@ POINTS = [
 
 def settings_for(prefix: str, data: Path = Path("unused"), **changed: Any) -> Settings:
     """Settings whose tables, bucket and queue belong to one test alone."""
+    changed.setdefault("secret_key", "a secret for tests alone")
     return Settings(data=data, table_prefix=f"{prefix}-", bucket=f"{prefix}-movies", **changed)
 
 
