@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from service.domain.errors import StoreUnavailable
@@ -16,6 +17,7 @@ from service.domain.errors import StoreUnavailable
 SIGNED_SECONDS = 3600
 _PIECE = 1 << 18
 _TRIES = 4
+_BROKEN = (ClientError, BotoCoreError, HTTPClientError, OSError, aiohttp.ClientError)
 _CORS = {
     "CORSRules": [
         {
@@ -45,9 +47,11 @@ class Stored:
 class Objects:
     """One bucket. Keys are `uploads/<movie>/...` until an inspection, `movies/<movie>/...` afterwards."""
 
-    def __init__(self, client: Any, bucket: str) -> None:
+    def __init__(self, client: Any, bucket: str, first_pause: float = 0.1) -> None:
+        """`first_pause`: seconds before the first repetition; each later pause is twice as long."""
         self.client = client
         self.bucket = bucket
+        self.first_pause = first_pause
 
     def urn(self, key: str) -> str:
         return f"s3://{self.bucket}/{key}"
@@ -111,27 +115,38 @@ class Objects:
 
     async def get(self, key: str) -> bytes:
         """A small object, whole."""
-        reply = await self._call(self.client.get_object, Bucket=self.bucket, Key=key)
-        async with reply["Body"] as body:
-            data: bytes = await body.read()
-        return data
+        whole: bytes = await self._call(self._whole, Bucket=self.bucket, Key=key)
+        return whole
 
     async def read(self, key: str, first: int, last: int) -> bytes:
         """Bytes `first` to `last`, inclusive."""
-        reply = await self._call(self.client.get_object, Bucket=self.bucket, Key=key, Range=f"bytes={first}-{last}")
+        part: bytes = await self._call(self._whole, Bucket=self.bucket, Key=key, Range=f"bytes={first}-{last}")
+        return part
+
+    async def _whole(self, **request: Any) -> Any:
+        reply = await self.client.get_object(**request)
         async with reply["Body"] as body:
-            data: bytes = await body.read()
-        return data
+            return await body.read()
 
     async def download(self, key: str) -> AsyncIterator[bytes]:
-        """An object in pieces of 256 KiB."""
-        reply = await self._call(self.client.get_object, Bucket=self.bucket, Key=key)
-        try:
-            async with reply["Body"] as body:
-                while piece := await body.read(_PIECE):
-                    yield piece
-        except (BotoCoreError, HTTPClientError, OSError):
-            raise StoreUnavailable from None
+        """An object in pieces of 256 KiB at most. A stream that breaks goes on where it was, if the object is the same.
+
+        Raises ObjectMissing (also if the object was replaced meanwhile), StoreUnavailable.
+        """
+        request: dict[str, Any] = {"Bucket": self.bucket, "Key": key}
+        offset = tried = 0
+        while True:
+            reply = await self._call(self.client.get_object, **request)
+            try:
+                async with reply["Body"] as body:
+                    async for piece in body.content.iter_chunked(_PIECE):
+                        offset, tried = offset + len(piece), 0
+                        yield piece
+                return
+            except _BROKEN as error:
+                await self._pause_or_raise(error, tried)
+                tried += 1
+            request |= {"IfMatch": reply["ETag"], "Range": f"bytes={offset}-"}
 
     async def put(self, key: str, data: bytes, content_type: str) -> None:
         await self._call(self.client.put_object, Bucket=self.bucket, Key=key, Body=data, ContentType=content_type)
@@ -146,14 +161,14 @@ class Objects:
                         Bucket=self.bucket, Key=key, Body=body, ContentType=content_type, ContentLength=length
                     )
                     return length
-                except (ClientError, BotoCoreError, HTTPClientError, OSError) as error:
-                    await _pause_or_raise(error, attempt)
+                except _BROKEN as error:
+                    await self._pause_or_raise(error, attempt)
         raise AssertionError("unreachable")
 
     async def delete(self, *keys: str) -> None:
         """Absence is success, and a failure to delete costs only storage: a lifecycle rule takes orphans."""
         for key in keys:
-            with suppress(ClientError, BotoCoreError, HTTPClientError, OSError):
+            with suppress(*_BROKEN):
                 await self.client.delete_object(Bucket=self.bucket, Key=key)
 
     async def keys(self, prefix: str) -> list[str]:
@@ -164,20 +179,19 @@ class Objects:
         for attempt in range(_TRIES):
             try:
                 return await call(**request)
-            except (ClientError, BotoCoreError, HTTPClientError, OSError) as error:
-                await _pause_or_raise(error, attempt)
+            except _BROKEN as error:
+                await self._pause_or_raise(error, attempt)
         raise AssertionError("unreachable")
 
-
-async def _pause_or_raise(error: Exception, attempt: int) -> None:
-    """Every request here can be repeated without harm; what is missing stays missing."""
-    if isinstance(error, ClientError):
-        code = error.response.get("Error", {}).get("Code", "")
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if code in ("NoSuchKey", "404", "NotFound", "PreconditionFailed", "412"):
-            raise ObjectMissing from None
-        if status < 500 and code not in ("SlowDown", "RequestTimeout"):
-            raise error
-    if attempt == _TRIES - 1:
-        raise StoreUnavailable from None
-    await asyncio.sleep(0.1 * 2**attempt)
+    async def _pause_or_raise(self, error: Exception, attempt: int) -> None:
+        """Every request here can be repeated without harm; what is missing stays missing."""
+        if isinstance(error, ClientError):
+            code = error.response.get("Error", {}).get("Code", "")
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            if code in ("NoSuchKey", "404", "NotFound", "PreconditionFailed", "412"):
+                raise ObjectMissing from None
+            if status < 500 and code not in ("SlowDown", "RequestTimeout"):
+                raise error
+        if attempt == _TRIES - 1:
+            raise StoreUnavailable from None
+        await asyncio.sleep(self.first_pause * 2**attempt)

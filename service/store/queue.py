@@ -72,9 +72,11 @@ async def ensure_queue(client: Any, name: str) -> str:
 class Queue:
     """Sending may be repeated: a redelivered message is a no-op for the claim."""
 
-    def __init__(self, client: Any, url: str) -> None:
+    def __init__(self, client: Any, url: str, first_pause: float = 0.05) -> None:
+        """`first_pause`: seconds before a message is sent a second time; each later pause is twice as long."""
         self.client = client
         self.url = url
+        self.first_pause = first_pause
 
     async def send(self, message: JobMessage) -> None:
         """Raises StoreUnavailable; the job stands in the database all the same and is announced again."""
@@ -86,7 +88,7 @@ class Queue:
             except (ClientError, BotoCoreError, HTTPClientError, OSError):
                 if attempt == _TRIES - 1:
                     raise StoreUnavailable from None
-                await asyncio.sleep(0.05 * 2**attempt)
+                await asyncio.sleep(self.first_pause * 2**attempt)
 
     async def receive(self, wait_seconds: int) -> Delivery | None:
         """Wait up to `wait_seconds` for one message. Raises StoreUnavailable."""

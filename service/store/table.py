@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aiohttp import ClientConnectorError
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -47,7 +48,6 @@ _RETRIED_REASONS = frozenset(
     {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"}
 )
 _TRIES = 6
-_FIRST_PAUSE = 0.05
 
 
 class ConditionFailed(Exception):
@@ -103,11 +103,15 @@ Write = Put | Change | Delete | Check
 
 
 class Database:
-    """Reads and conditional writes over all tables of one prefix."""
+    """Reads and conditional writes over all tables of one prefix.
 
-    def __init__(self, client: Any, prefix: str) -> None:
+    `first_pause`: seconds, at most, before the first repetition; each later pause is up to twice as long.
+    """
+
+    def __init__(self, client: Any, prefix: str, first_pause: float = 0.05) -> None:
         self.client = client
         self.prefix = prefix
+        self.first_pause = first_pause
 
     async def get(self, table: str, key: Mapping[str, Any], *, consistent: bool = True) -> Item | None:
         """One item. Decisions read consistently (the default); polls need not."""
@@ -191,9 +195,9 @@ class Database:
                 if _code(error) == "ConditionalCheckFailedException":
                     old: Any = error.response.get("Item")
                     raise ConditionFailed(_item(old)) from None
-                await _pause_or_raise(error, attempt)
+                await self._pause_or_raise(error, attempt)
             except (BotoCoreError, HTTPClientError, OSError) as error:
-                await _pause_or_raise(error, attempt)
+                await self._pause_or_raise(error, attempt)
             else:
                 return unpack_item(reply["Attributes"]) if reply.get("Attributes") else None
         raise AssertionError("unreachable")
@@ -226,13 +230,13 @@ class Database:
                         raise TransactionRefused(refused) from None
                     if not any(r.get("Code") in _RETRIED_REASONS for r in reasons):
                         raise
-                    await _pause(attempt, StoreUnavailable)
+                    await self._pause(attempt, OutcomeUnknown if unknown else StoreUnavailable)
                     continue
                 unknown = unknown or not _surely_not_applied(error)
-                await _pause(attempt, OutcomeUnknown if unknown else StoreUnavailable, error)
+                await self._pause(attempt, OutcomeUnknown if unknown else StoreUnavailable, error)
             except (BotoCoreError, HTTPClientError, OSError) as error:
                 unknown = unknown or not _surely_not_applied(error)
-                await _pause(attempt, OutcomeUnknown if unknown else StoreUnavailable)
+                await self._pause(attempt, OutcomeUnknown if unknown else StoreUnavailable)
 
     def _rendered(self, write: Write) -> dict[str, Any]:
         request: dict[str, Any] = {"TableName": self.prefix + write.table}
@@ -257,10 +261,27 @@ class Database:
             except ClientError as error:
                 if _code(error) not in _NOT_APPLIED and not _server_side(error):
                     raise
-                await _pause(attempt, StoreUnavailable)
+                await self._pause(attempt, StoreUnavailable)
             except (BotoCoreError, HTTPClientError, OSError):
-                await _pause(attempt, StoreUnavailable)
+                await self._pause(attempt, StoreUnavailable)
         raise AssertionError("unreachable")
+
+    async def _pause_or_raise(self, error: Exception, attempt: int) -> None:
+        """After a failed single write: wait and have it repeated if it surely was not made, else say what is known."""
+        if _surely_not_applied(error):
+            await self._pause(attempt, StoreUnavailable)
+        elif isinstance(error, ClientError) and not _server_side(error):
+            raise error
+        else:
+            raise OutcomeUnknown from None
+
+    async def _pause(self, attempt: int, give_up: type[Exception], error: ClientError | None = None) -> None:
+        """Full-jitter back-off; after the last try raise `give_up`. A request that is wrong in itself is raised."""
+        if error is not None and _code(error) not in _NOT_APPLIED and not _server_side(error):
+            raise error
+        if attempt == _TRIES - 1:
+            raise give_up from None
+        await asyncio.sleep(random.uniform(0, self.first_pause * 2**attempt))  # noqa: S311  jitter is no secret
 
 
 def _item(raw: Mapping[str, Any] | None) -> Item | None:
@@ -278,25 +299,13 @@ def _server_side(error: ClientError) -> bool:
 
 
 def _surely_not_applied(error: Exception) -> bool:
+    """The request never reached the database, or the database says that it did nothing.
+
+    EndpointConnectionError alone does not mean that: a connection that was reset after the request had been sent comes
+    under the same name. Its cause tells whether there ever was a connection.
+    """
     if isinstance(error, ClientError):
         return _code(error) in _NOT_APPLIED
-    return isinstance(error, EndpointConnectionError | ConnectTimeoutError | ConnectionRefusedError)
-
-
-async def _pause_or_raise(error: Exception, attempt: int) -> None:
-    """After a failed single write: wait and let it be repeated if it surely was not made, else say what is known."""
-    if _surely_not_applied(error):
-        await _pause(attempt, StoreUnavailable)
-    elif isinstance(error, ClientError) and not _server_side(error):
-        raise error
-    else:
-        raise OutcomeUnknown from None
-
-
-async def _pause(attempt: int, give_up: type[Exception], error: ClientError | None = None) -> None:
-    """Full-jitter back-off; after the last try raise `give_up`. A request that is wrong in itself is raised."""
-    if error is not None and _code(error) not in _NOT_APPLIED and not _server_side(error):
-        raise error
-    if attempt == _TRIES - 1:
-        raise give_up from None
-    await asyncio.sleep(random.uniform(0, _FIRST_PAUSE * 2**attempt))  # noqa: S311  jitter is no secret
+    if isinstance(error, EndpointConnectionError):
+        return isinstance(error.kwargs.get("error"), ClientConnectorError)
+    return isinstance(error, ConnectTimeoutError | ConnectionRefusedError)
