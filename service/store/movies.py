@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from zlib import crc32
 
+from service.domain.errors import OutcomeUnknown
 from service.domain.failures import Failure
 from service.domain.lease import AnalysisLease, Fence, TracingLease
 from service.domain.movie import FAILED, PROCESSING, TRACING, UNUSABLE, UPLOADING, Hidden, Movie, movie_from_row
@@ -164,10 +165,13 @@ class Movies:
 
     # edits
 
-    def edit_write(self, movie: Movie, lease_id: str, now: int, changed: Update) -> Change:
-        """A person's change, fenced by the live analysis lease and by the edits that the caller has seen."""
+    def edit_write(self, movie: Movie, lease_id: str, now: int, changed: Update, edit_id: str) -> Change:
+        """A person's change, fenced by the live analysis lease and by the edits that the caller has seen.
+
+        `edit_id` names this very edit, so that its maker knows it again after a lost reply.
+        """
         update = Update(
-            set={**changed.set, "edit_seq": movie.edit_seq + 1, "last_activity_at": now},
+            set={**changed.set, "edit_seq": movie.edit_seq + 1, "edit_id": edit_id, "last_activity_at": now},
             add=changed.add,
             remove=changed.remove,
         )
@@ -217,7 +221,10 @@ class Movies:
         return self._change(movie.movie_id, Update(set=started, remove=(*ANALYSIS, *JOB, *FAILURE)), condition)
 
     async def announce(self, movie_id: str, job: TracingLease, now: int) -> bool:
-        """Note an announcement and renew the queued lease. False if somebody else announced or claimed it."""
+        """Note an announcement and renew the queued lease. False if somebody else announced or claimed it.
+
+        In doubt True: a message too many is a no-op, one too few costs a wait.
+        """
         due = job.next_due(now, self._policy.announce_first, self._policy.announce_longest)
         noted = Update(
             set={
@@ -228,8 +235,10 @@ class Movies:
         )
         try:
             await self._db.write(self._change(movie_id, noted, when.was_announced_at(job)))
-        except ConditionFailed:
-            return False
+        except ConditionFailed as refusal:
+            return refusal.item is not None and refusal.item.get("tracing_announced_at") == now
+        except OutcomeUnknown:
+            return True
         return True
 
     async def claim(self, movie_id: str, job_id: str, attempt: int, claim_id: str, now: int) -> Movie:

@@ -117,7 +117,11 @@ async def _granted(
     now: int,
     ipaddr: str | None,
 ) -> bool:
-    """Write the lease. False if the row changed meanwhile. A lost reply is decided by re-reading our token."""
+    """Write the lease. False if the row changed meanwhile.
+
+    After a lost reply the row is read again; and a refusal by a row that carries our token already means that the
+    request arrived twice.
+    """
     writes: list[Write] = [stores.movies.grant_write(movie, lease, now, over)]
     if movie.tracing:
         writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
@@ -137,7 +141,9 @@ async def _granted(
             await stores.movies.grant(movie, lease, now, over)
         else:
             await stores.transact(writes)
-    except (ConditionFailed, TransactionRefused):
+    except ConditionFailed as refusal:
+        return refusal.item is not None and refusal.item.get("analysis_lease_id") == lease.lease_id
+    except TransactionRefused:
         return False
     except OutcomeUnknown:
         row = await stores.movies.get(movie.movie_id)

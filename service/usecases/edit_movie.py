@@ -172,7 +172,8 @@ async def _edit(
     """Plan and commit one edit; look again if the same page's other edit came first.
 
     Raises MovieNotFound, NoRight, LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady, Unavailable, and what
-    `plan` raises. After a lost reply the row's counter and the lease tell whether the edit was made.
+    `plan` raises. After a lost reply the row tells by the edit's own id whether it was made: its counter alone could
+    have been moved by another edit of the same page.
     """
     for _ in range(_ROUNDS):
         movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
@@ -181,15 +182,16 @@ async def _edit(
             raise LeaseRequired
         _explain(movie, lease_id, now, stores.policy.max_attempts)
         update, writes = await plan(movie)
+        edit_id = stores.ids.token()
         try:
-            await stores.transact([stores.movies.edit_write(movie, lease_id, now, update), *writes])
+            await stores.transact([stores.movies.edit_write(movie, lease_id, now, update, edit_id), *writes])
         except TransactionRefused as refusal:
             if 0 in refusal.refused:
                 continue
             raise
         except OutcomeUnknown:
             after = await stores.movies.get(movie_id)
-            if not (after and after.edit_seq == movie.edit_seq + 1 and _holds(after, lease_id)):
+            if after is None or after.row.get("edit_id") != edit_id:
                 raise
         changed = {**movie.row, **update.set, "edit_seq": movie.edit_seq + 1}
         return _as_edited(changed, update.remove)

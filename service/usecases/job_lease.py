@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from service.domain.clock import Clock
 from service.domain.errors import FenceLost, OutcomeUnknown, Unavailable
 from service.domain.lease import Fence, TracingLease
-from service.domain.movie import Movie
+from service.domain.movie import Movie, movie_from_row
 from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import ConditionFailed, TransactionRefused
 
-_PAUSE = 0.2
+_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
 
 
@@ -29,8 +30,10 @@ async def claim(stores: Stores, message: JobMessage) -> JobLease | None:
         movie: Movie | None = await stores.movies.claim(
             message.movie_id, message.job_id, message.attempt, claim_id, stores.clock.now()
         )
-    except ConditionFailed:
-        return None
+    except ConditionFailed as refusal:
+        movie = movie_from_row(refusal.item) if refusal.item else None
+        if not (movie and movie.tracing and movie.tracing.claim_id == claim_id):
+            return None  # else the claim arrived twice, and it was this one that won
     except OutcomeUnknown:
         movie = await stores.movies.get(message.movie_id)
         if not (movie and movie.tracing and movie.tracing.claim_id == claim_id):
@@ -56,6 +59,7 @@ class JobLease:
         self._clock: Clock = stores.clock
         self._renewed_at = started
         self.lost = False
+        self.over = False
 
     def since_renewal(self) -> float:
         """Seconds since the last write that renewed the lease."""
@@ -68,8 +72,8 @@ class JobLease:
     async def renew(self) -> None:
         """One heartbeat. Raises FenceLost, or Unavailable if the database cannot be reached just now."""
         async with self.lock:
-            if self.since_renewal() < self._stores.policy.heartbeat_seconds / 2:
-                return  # a chunk renewed it meanwhile
+            if self.over or self.since_renewal() < self._stores.policy.heartbeat_seconds / 2:
+                return  # a chunk renewed it meanwhile, or the job has ended well and only tidies up
             started = self._clock.monotonic()
             try:
                 await self._stores.movies.renew_tracing(self.fence, self._clock.now())
@@ -84,29 +88,24 @@ class JobLease:
         applied: Callable[[], Awaitable[bool]] | None = None,
         *,
         renews: bool = True,
+        ends: bool = False,
     ) -> None:
         """Make a fenced write, however often the database does not answer, until the lease would have run out.
 
-        `attempt(now)` makes it. `applied` tells, after a lost reply or a refusal, whether it was made after all.
-        `renews`: the write extends the lease, as all but a few do.
+        `attempt(now)` makes it. `applied` tells, after a refusal, whether it had been made already: a write whose reply
+        was lost, or that arrived twice, is refused when it is repeated, because it itself removed the fence.
+        `renews`: the write extends the lease, as all but a few do. `ends`: the write gives the lease up.
         Raises FenceLost when the fence refuses, or when the lease ran out before the database could be reached.
         """
-        pause, unsure = _PAUSE, False
+        pause = _PAUSE
         async with self.lock:
             while True:
                 started = self._clock.monotonic()
-                try:
-                    await attempt(self._clock.now())
-                    break
-                except (ConditionFailed, TransactionRefused):
-                    if unsure and applied and await applied():
+                with suppress(Unavailable):
+                    if await _taken(attempt(self._clock.now())) or (applied and await applied()):
                         break
                     self.lost = True
-                    raise FenceLost from None
-                except OutcomeUnknown:
-                    unsure = True
-                except Unavailable:
-                    pass
+                    raise FenceLost
                 if self.remaining() <= 0:
                     self.lost = True
                     raise FenceLost
@@ -114,3 +113,13 @@ class JobLease:
                 pause = min(2 * pause, _LONGEST_PAUSE)
             if renews:
                 self._renewed_at = started
+            self.over = self.over or ends
+
+
+async def _taken(write: Awaitable[Any]) -> bool:
+    """False if the database refused the write."""
+    try:
+        await write
+    except (ConditionFailed, TransactionRefused):
+        return False
+    return True

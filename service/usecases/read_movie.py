@@ -21,6 +21,7 @@ _INTERNAL = frozenset(
         *HIDDEN,
         "movie_data_sha256",
         "upload_receipt_id",
+        "edit_id",
         "first_frame_urn",
     }
 )

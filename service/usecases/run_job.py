@@ -77,16 +77,16 @@ async def run(stores: Stores, lease: JobLease, place: Workplace) -> str:
         return await work(stores, lease, receipt, place)
     except (FenceLost, asyncio.CancelledError):
         raise
-    except EngineCrashed:
-        return await _again(stores, lease, Failure("engine_crashed"))
+    except EngineCrashed as crash:
+        return await _again(stores, lease, Failure("engine_crashed"), crash)
     except JobFailed as failed:
         return await fail(stores, lease, failed.failure)
     except ObjectMissing:
         log.exception("job.source_missing")
         return await fail(stores, lease, Failure("storage_unavailable"))
-    except Unavailable:
+    except Unavailable as outage:
         log.exception("job.storage_failed")
-        return await _again(stores, lease, Failure("storage_unavailable"))
+        return await _again(stores, lease, Failure("storage_unavailable"), outage)
     except Exception:
         log.exception("job.failed")
         return await fail(stores, lease, Failure(INTERNAL))
@@ -99,17 +99,23 @@ async def fail(stores: Stores, lease: JobLease, failure: Failure) -> str:
         condition = when.holds_fence(lease.fence, now)
         await stores.transact(failed_writes(stores, lease.movie, lease.job, failure, now, condition))
 
-    await asyncio.shield(lease.write(attempt, lambda: _ended(stores, lease)))
+    async def applied() -> bool:
+        receipt = await _own_receipt(stores, lease)
+        return receipt is not None and receipt.state == "failed" and receipt.failure_code == failure.code
+
+    await asyncio.shield(lease.write(attempt, applied, ends=True))
     log.info("job.ended", outcome="failed", code=failure.code)
     return "failed"
 
 
-async def _again(stores: Stores, lease: JobLease, failure: Failure) -> str:
+async def _again(stores: Stores, lease: JobLease, failure: Failure, why: Exception) -> str:
     """What failed is not the movie's fault: another attempt if some are left, else the job ends with `failure`."""
     failures = lease.job.failures + 1
     if failures >= stores.policy.max_attempts:
         return await fail(stores, lease, failure)
     await _requeue(stores, lease, failures)
+    if not isinstance(why, Unavailable):  # else the sweeper announces it: at once would find the same outage
+        await _announce(stores, lease)
     log.warning("job.tried_again", code=failure.code, failures=failures)
     return "handed back"
 
@@ -125,6 +131,7 @@ async def _note_attempt(stores: Stores, lease: JobLease, receipt: Receipt) -> No
 async def hand_back(stores: Stores, lease: JobLease) -> str:
     """Give the job back as its next attempt, announced; this counts as no failure."""
     await _requeue(stores, lease, lease.job.failures)
+    await _announce(stores, lease)
     log.info("job.handed_back")
     return "handed back"
 
@@ -137,19 +144,28 @@ async def _requeue(stores: Stores, lease: JobLease, failures: int) -> None:
 
     async def applied() -> bool:
         movie = await stores.movies.get(lease.movie.movie_id)
-        return bool(movie and movie.tracing and movie.tracing.attempt == lease.job.attempt + 1)
+        job = movie.tracing if movie else None
+        return bool(job and job.job_id == lease.job.job_id and job.attempt == lease.job.attempt + 1)
 
-    await asyncio.shield(lease.write(attempt, applied))
+    await asyncio.shield(lease.write(attempt, applied, ends=True))
+
+
+async def _announce(stores: Stores, lease: JobLease) -> None:
     try:
         await stores.queue.send(JobMessage(lease.movie.movie_id, lease.job.job_id, lease.job.attempt + 1))
     except Unavailable:
         log.warning("job.announce_failed")
 
 
-async def _ended(stores: Stores, lease: JobLease) -> bool:
-    """After a lost reply: did our publishing transaction come through?"""
+async def _own_receipt(stores: Stores, lease: JobLease) -> Receipt | None:
     receipt = await stores.receipts.get(lease.job.receipt_id)
-    return bool(receipt and receipt.job_id == lease.job.job_id and receipt.state in TERMINAL)
+    return receipt if receipt and receipt.job_id == lease.job.job_id else None
+
+
+async def _published(stores: Stores, lease: JobLease) -> bool:
+    """After a lost reply: did our publishing transaction come through? A job that somebody cancelled is over too."""
+    receipt = await _own_receipt(stores, lease)
+    return receipt is not None and receipt.state == "done" and receipt.attempts == lease.job.attempt
 
 
 # inspection
@@ -237,7 +253,7 @@ async def _publish_inspection(stores: Stores, lease: JobLease, origin: Stored, r
         writes = completed_writes(stores, lease.movie, lease.job, write, found, found["decoded_frames"], now)
         await stores.transact(writes)
 
-    await asyncio.shield(lease.write(attempt, lambda: _ended(stores, lease)))
+    await asyncio.shield(lease.write(attempt, lambda: _published(stores, lease), ends=True))
     log.info("job.ended", outcome="completed", frames=found["decoded_frames"])
     if origin.key.startswith("uploads/"):
         await stores.objects.delete(origin.key)
@@ -287,17 +303,8 @@ async def _write_chunk(stores: Stores, lease: JobLease, receipt: Receipt, chunk:
     async def attempt(now: int) -> None:
         await stores.transact([stores.movies.progress_write(lease.fence, now, chunk.last, checkpoint), *puts])
 
-    async def applied() -> bool:
-        movie = await stores.movies.get(lease.movie.movie_id)
-        job = movie.tracing if movie else None
-        return bool(
-            movie
-            and job
-            and job.claim_id == lease.fence.claim_id
-            and int(movie.row.get("last_frame_tracked") or 0) >= chunk.last
-        )
-
-    await lease.write(attempt, applied)
+    # The same frames may be put twice; and whatever refuses them, also after a lost reply, has ended this hold.
+    await lease.write(attempt)
 
 
 def checkpoint_key(lease: JobLease, frame: int) -> str:
@@ -321,7 +328,7 @@ async def _publish_trace(stores: Stores, lease: JobLease, receipt: Receipt, done
         frames = last - receipt.inputs["frame_start"]
         await stores.transact(completed_writes(stores, lease.movie, lease.job, write, result, frames, now))
 
-    await asyncio.shield(lease.write(attempt, lambda: _ended(stores, lease)))
+    await asyncio.shield(lease.write(attempt, lambda: _published(stores, lease), ends=True))
     log.info("job.ended", outcome="completed", frames=last - receipt.inputs["frame_start"])
     await _delete_former(stores, lease, before, urns["labelled"])
     return "completed"

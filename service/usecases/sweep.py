@@ -46,6 +46,8 @@ async def sweep(stores: Stores) -> Swept:
                 await _look_at(stores, movie_id, swept)
             except (Unavailable, ConditionFailed, TransactionRefused):
                 log.info("sweep.left_to_the_next_pass", movie_id=movie_id)
+            except Exception:  # one row that cannot be read must not keep all the others from being helped
+                log.exception("sweep.row_failed", movie_id=movie_id)
     return swept
 
 

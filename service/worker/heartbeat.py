@@ -15,21 +15,26 @@ _RETRY_SECONDS = 1.0
 
 
 async def keep(lease: JobLease, interval: float) -> None:
-    """Renew every `interval` seconds unless a chunk did. Never returns.
+    """Renew every `interval` seconds unless a chunk did. Returns when the job has given its lease up.
 
-    A database that does not answer is asked again until the lease has surely run out. Raises FenceLost then, or when
-    the row says that the job is somebody else's; the caller's task group ends the run.
+    A database that does not answer, or answers what nobody foresaw, is asked again until the lease has surely run out.
+    Raises FenceLost then, or when the row says that the job is somebody else's; the caller's task group ends the run.
     """
-    while True:
+    while not lease.over:
         due = interval - lease.since_renewal()
         if due > 0:
             await asyncio.sleep(due * random.uniform(0.9, 1.0))  # noqa: S311  jitter is no secret
             continue
         try:
             await lease.renew()
+            continue
+        except FenceLost:
+            raise
         except Unavailable:
-            if lease.remaining() <= 0:
-                lease.lost = True
-                raise FenceLost from None
             log.warning("heartbeat.late", seconds=round(lease.since_renewal(), 1))
-            await asyncio.sleep(min(_RETRY_SECONDS, interval / 2))
+        except Exception:  # credentials that ran out, say: the job goes on as long as its lease
+            log.exception("heartbeat.failed", seconds=round(lease.since_renewal(), 1))
+        if lease.remaining() <= 0:
+            lease.lost = True
+            raise FenceLost
+        await asyncio.sleep(min(_RETRY_SECONDS, interval / 2))
