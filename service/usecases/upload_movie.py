@@ -140,7 +140,7 @@ async def process_upload(
         again = movie.status == UNUSABLE and movie.row.get("failure_code") in RETRYABLE
         if movie.deleted or movie.tracing or not (movie.status == UPLOADING or again):
             return movie
-        found = await stores.objects.head(upload_key(movie_id))
+        found = await stores.objects.head(_source_key(stores, movie))
         if found is None:
             raise UploadMissing
         if await _inspection_admitted(stores, actor, movie, found, again, ipaddr):
@@ -148,21 +148,32 @@ async def process_upload(
     raise EditedMeanwhile
 
 
-async def _inspection_admitted(
-    stores: Stores, actor: Actor, movie: Movie, found: Stored, again: bool, ipaddr: str | None
-) -> bool:
-    now = stores.clock.now()
-    inputs = {
-        "source": {"key": found.key, "etag": found.etag, "length": found.length},
+def _source_key(stores: Stores, movie: Movie) -> str:
+    """Where the file lies: with the upload, or, if an inspection once took it over, under its durable key."""
+    urn = movie.row.get("movie_data_urn")
+    return stores.objects.key_of(urn) if urn else upload_key(movie.movie_id)
+
+
+def inspection_inputs(movie: Movie, source: Stored) -> dict[str, Any]:
+    """What an inspection needs to know: this very object, what it must be, how it is to be turned."""
+    return {
+        "source": {"key": source.key, "etag": source.etag, "length": source.length},
         "length": int(movie.row.get("movie_data_length") or 0),
         "sha256": movie.row.get("movie_data_sha256", ""),
         "rotation": int(movie.row.get("rotation") or 0),
         "plan_version": PLAN_VERSION,
     }
+
+
+async def _inspection_admitted(
+    stores: Stores, actor: Actor, movie: Movie, found: Stored, again: bool, ipaddr: str | None
+) -> bool:
+    now = stores.clock.now()
+    inputs = inspection_inputs(movie, found)
     receipt = None if again else await stores.receipts.get(movie.row.get("upload_receipt_id", ""))
     fresh = receipt is None or receipt.state != "accepted"
     if receipt is None or fresh:
-        receipt = _second_receipt(stores, actor, movie, inputs, now)
+        receipt = inspection_receipt(stores, actor, movie, inputs, now)
         noted: Write = stores.receipts.admit_write(receipt, now)
     else:
         noted = stores.receipts.resolved_write(receipt, inputs, now)
@@ -188,22 +199,27 @@ async def _inspection_admitted(
         row = await stores.movies.get(movie.movie_id)
         if not (row and row.tracing and row.tracing.job_id == receipt.job_id):
             raise
-    try:
-        await stores.queue.send(JobMessage(movie.movie_id, receipt.job_id, 1))
-    except Unavailable:
-        log.warning("job.announce_failed", movie_id=movie.movie_id, job_id=receipt.job_id, attempt=1)
+    await announce(stores, receipt)
     return True
 
 
-def _second_receipt(stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int) -> Receipt:
-    """The receipt of an inspection that is tried again, under a key of the server's own."""
+async def announce(stores: Stores, receipt: Receipt) -> None:
+    """Send the message. If it cannot be sent the job stands all the same: the sweeper announces it again."""
+    try:
+        await stores.queue.send(JobMessage(receipt.movie_id, receipt.job_id, 1))
+    except Unavailable:
+        log.warning("job.announce_failed", movie_id=receipt.movie_id, job_id=receipt.job_id, attempt=1)
+
+
+def inspection_receipt(stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int) -> Receipt:
+    """The receipt of an inspection that follows an earlier one, under a key of the server's own."""
     key = stores.ids.token()
     return Receipt(
         receipt_id=receipt_id(actor.user_id, key),
         user_id=actor.user_id,
         request_key=key,
         kind="inspect",
-        input_digest=input_digest({"movie_id": movie.movie_id, "again": True}),
+        input_digest=input_digest({"movie_id": movie.movie_id, "again": True, "rotation": inputs["rotation"]}),
         job_id=stores.ids.token(),
         movie_id=movie.movie_id,
         state="accepted",

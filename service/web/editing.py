@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from service.domain.access import Actor
 from service.domain.markers import checked_label
 from service.domain.movie import Movie
 from service.usecases import edit_movie
 from service.usecases.read_movie import marker_reach, metadata
+from service.usecases.rotate_movie import rotate
 from service.web.auth import caller
 from service.web.context import stores
 from service.web.render import said
-from service.web.schemas import Edit, PutTrackpoints, RenameMarker, SetFpm, SetTrim, parsed
+from service.web.schemas import Edit, PutTrackpoints, RenameMarker, Rotate, SetFpm, SetTrim, parsed
 
 editing = Blueprint("editing", __name__, url_prefix="/api")
 
@@ -80,6 +81,22 @@ async def set_movie_fpm() -> Response:
     actor, asked = await caller(), parsed(SetFpm)
     movie = await edit_movie.set_fpm(
         stores(), actor, asked.movie_id, asked.analysis_lease_id, asked.fpm, course_id=asked.course_id
+    )
+    return _edited(actor, movie, asked.analysis_lease_id)
+
+
+@editing.post("/rotate-movie")
+async def rotate_movie() -> Response:
+    """The page's lease is spent on an inspection; the metadata reads `processing` until that has ended."""
+    actor, asked = await caller(), parsed(Rotate)
+    movie = await rotate(
+        stores(),
+        actor,
+        asked.movie_id,
+        asked.analysis_lease_id,
+        asked.rotation,
+        course_id=asked.course_id,
+        ipaddr=request.remote_addr,
     )
     return _edited(actor, movie, asked.analysis_lease_id)
 

@@ -213,6 +213,10 @@ class SetFpm(Edit):
     fpm: Decimal
 
 
+class Rotate(Edit):
+    rotation: Whole
+
+
 class DeleteMovie(Edit):
     delete: Flag = True
 

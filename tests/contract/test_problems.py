@@ -21,6 +21,11 @@ OPEN = {
     "/resize-api/v1/ping", "/signout",
 }  # fmt: skip
 HAVE_NO_MOVIE = {"/api/new-movie", "/api/list-movies", "/api/check-api_key", "/api/get-receipt", "/api/set-metadata"}
+COMPLETE: dict[str, Any] = {
+    "analysis_lease_id": "0" * 32, "frame_number": 0, "trackpoints": [], "old_label": "a", "new_label": "b",
+    "trim_start_frame": 0, "fpm": 1, "delete": 1, "research_use": 1, "rotation": 90,
+}  # fmt: skip
+"""Everything that any route may want, but the movie."""
 NOBODY = "m00000000-0000-4000-8000-000000000000"
 
 
@@ -105,33 +110,27 @@ async def test_an_unknown_address_is_refused_in_the_same_shape(lab: Lab) -> None
 
 
 async def test_a_malformed_movie_id_is_named_and_an_unknown_movie_is_404(lab: Lab, app: flask.Flask) -> None:
-    complete = {
-        "analysis_lease_id": "0" * 32, "frame_number": 0, "trackpoints": [], "old_label": "a", "new_label": "b",
-        "trim_start_frame": 0, "fpm": 1, "delete": 1, "research_use": 1,
-    }  # fmt: skip
     for method, path in guarded(app):
         if path in HAVE_NO_MOVIE:
             continue
         for bad in ("12", "m" + "0" * 35, NOBODY + "0", "M" + NOBODY[1:], NOBODY.upper(), "", "é" * 37):
-            told = assert_refused(await ask(lab, method, path, lab.people.ada, **complete, movie_id=bad), 400)
+            told = assert_refused(await ask(lab, method, path, lab.people.ada, **COMPLETE, movie_id=bad), 400)
             assert told["message"] == "movie_id: is not the id of a movie"
-        missing = assert_refused(await ask(lab, method, path, lab.people.ada, **complete), 400, "invalid_parameter")
+        missing = assert_refused(await ask(lab, method, path, lab.people.ada, **COMPLETE), 400, "invalid_parameter")
         assert missing["message"] == "movie_id: is required"
         if "lease" in path and "acquire" not in path:
             continue  # whether the movie or the lease is gone makes no difference to its former holder
         assert_refused(
-            await ask(lab, method, path, lab.people.ada, **complete, movie_id=NOBODY), 404, "movie_not_found"
+            await ask(lab, method, path, lab.people.ada, **COMPLETE, movie_id=NOBODY), 404, "movie_not_found"
         )
 
 
 async def test_a_movie_of_another_course_is_a_conflict_when_the_course_is_named(lab: Lab, app: flask.Flask) -> None:
     movie_id = await lab.movie()
-    complete = {"frame_number": 0, "trackpoints": [], "old_label": "a", "new_label": "b", "trim_start_frame": 0,
-                "fpm": 1, "delete": 1, "research_use": 1, "analysis_lease_id": "0" * 32}  # fmt: skip
     for method, path in guarded(app):
         if path in HAVE_NO_MOVIE or "heartbeat" in path or "release" in path:
             continue
-        told = {**complete, "movie_id": movie_id, "course_id": "chem"}
+        told = {**COMPLETE, "movie_id": movie_id, "course_id": "chem"}
         assert_refused(await ask(lab, method, path, lab.people.ada, **told), 409, "wrong_course")
 
 

@@ -128,3 +128,19 @@ async def test_a_finished_movie_is_left_alone_by_a_late_repetition(lab: Lab) -> 
     answer = await lab.post(DONE, lab.people.ada, movie_id=movie_id)
     assert (answer.status_code, answer.json()["status"]) == (200, "ready")
     assert "trace_job_id" not in await lab.row(movie_id)
+
+
+async def test_an_inspection_that_failed_through_no_fault_of_the_file_is_tried_again_where_the_file_now_lies(
+    lab: Lab,
+) -> None:
+    movie_id = await lab.movie(
+        status="unusable", failure_code="storage_unavailable", movie_data_length=4, movie_data_sha256="0" * 64
+    )
+    await lab.runtime.stores.objects.put(f"movies/{movie_id}/movie", b"file", "video/mp4")
+    answer = await lab.post(DONE, lab.people.ada, movie_id=movie_id)
+    assert (answer.status_code, answer.json()["status"]) == (202, "processing")
+    receipt = await lab.runtime.stores.receipts.get((await lab.row(movie_id))["trace_receipt_id"])
+    assert receipt is not None
+    assert receipt.inputs["source"]["key"] == f"movies/{movie_id}/movie"
+    spoilt = await lab.movie(status="unusable", failure_code="movie_no_picture")
+    assert (await lab.post(DONE, lab.people.ada, movie_id=spoilt)).json()["status"] == "unusable"
