@@ -124,8 +124,8 @@ export function rulerMillimetres(label) {
   return match ? Number(match[1].replace(',', '.')) : null;
 }
 
-/** @param {Marker} marker @param {Size} size */
-function isOnItsDefault(marker, size) {
+/** Is a marker where a new movie carries it? @param {Marker} marker @param {Size} size */
+export function isOnItsDefault(marker, size) {
   const home = defaultMarkers(size).find((other) => other.label === marker.label);
   return home !== undefined && Math.hypot(home.x - marker.x, home.y - marker.y) < 0.5;
 }

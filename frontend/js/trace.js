@@ -5,7 +5,7 @@ import { announce, byId, freshKey, now, setText, show } from './dom.js';
 import { backoff } from './poll.js';
 import { asProblem } from './problem.js';
 import { canEdit, hasResults, isTracing, markersAt, trimEnd, trimStart, unsavedFrames } from './state.js';
-import { lastFrameToTrace, tracingSentence } from './words.js';
+import { lastFrameToTrace, traceHint, tracingSentence } from './words.js';
 
 /** @typedef {import('./state.js').State} State */
 
@@ -49,6 +49,7 @@ export class TracePanel {
     const later = here && traced && (edits.includes(state.frame) || Boolean(state.metadata?.needs_retracing));
     byId('retrace').classList.toggle('primary', later);
     byId('trace').classList.toggle('primary', !later);
+    setText(byId('trace-hint'), tracing ? '' : traceHint(state));
     show(byId('tracing'), tracing);
     if (tracing) {
       setText(byId('trace-sentence'), tracingSentence(state, now()));

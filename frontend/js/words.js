@@ -5,7 +5,7 @@
  * @typedef {import('./state.js').State} State
  * @typedef {{tone: 'calm' | 'busy' | 'warn' | 'error', text: string, actions: {id: string, label: string}[], at?: number | null}} Banner  `at`: the instant it speaks of
  */
-import { isPlausibleScale, pixelsPerMillimetre } from './geometry.js';
+import { isOnItsDefault, isPlausibleScale, pixelsPerMillimetre, rulerMillimetres } from './geometry.js';
 import { hasResults, isTracing, isUnusable, isWaiting, markersAt, mayTakeOver, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
 
 /** Local time of an instant. @param {number | null | undefined} epoch seconds @param {number} now seconds */
@@ -158,6 +158,14 @@ export function savingWord(state) {
   if (state.saveProblem) return { word: 'kept here, not saved', tone: 'warn' };
   if (unsavedFrames(state).length) return { word: 'kept here, not saved yet', tone: 'warn' };
   return state.savedAt ? { word: 'saved', tone: 'calm' } : null;
+}
+
+/** What to do before the first trace, or nothing. @param {State} state */
+export function traceHint(state) {
+  const { size } = state;
+  if (!size || state.lease.kind !== 'held' || hasResults(state)) return '';
+  const home = markersAt(state, trimStart(state)).filter((marker) => rulerMillimetres(marker.label) === null && isOnItsDefault(marker, size));
+  return home.length ? `${home[0].label} is still where a new movie carries it. Drag it onto the tip of the plant first.` : '';
 }
 
 /** How pixels become millimetres, or what to do about it. @param {State} state @returns {{text: string, tone: 'calm' | 'warn', pxPerMm: number | null}} */

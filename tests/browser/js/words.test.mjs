@@ -84,6 +84,13 @@ test('saving is told truthfully in every state', () => {
   assert.equal(w.savingWord(run(saving, { type: 'save/failed', message: 'No.' })).word, 'kept here, not saved');
 });
 
+test('a tip that was never placed is told before the first trace', () => {
+  const held = run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW });
+  assert.match(w.traceHint(held), /^Apex is still where a new movie carries it/);
+  assert.equal(w.traceHint(run(held, { type: 'marker/moved', label: 'Apex', x: 300, y: 300 })), '');
+  assert.equal(w.traceHint(loaded({})), '', 'not for those who only watch');
+});
+
 test('an implausible scale is asked about', () => {
   const rulers = (far) => [{ label: 'Ruler 0mm', x: 10, y: 10 }, { label: 'Ruler 10mm', x: 10 + far, y: 10 }];
   assert.match(w.calibrationWords(loaded({}, { 0: rulers(4) })).text, /1 mm would be 0\.4 px/);
