@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from flask import current_app
 
+from service.domain.access import Actor, check_read
 from service.domain.movie import Movie
 from service.runtime import Runtime
 from service.store.stores import Stores
@@ -41,6 +42,14 @@ def web() -> Web:
     """The running application's. Only inside a request."""
     held: Web = current_app.extensions[NAME]
     return held
+
+
+async def polled_movie(actor: Actor, movie_id: str, course_id: str | None) -> Movie:
+    """A movie that this person may see, read together with whoever else asks for it now. Never for a decision.
+
+    Raises MovieNotFound, NoRight, WrongCourse, Unavailable.
+    """
+    return check_read(actor, await web().polled.get(movie_id), course_id)
 
 
 def stores() -> Stores:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
 from flask import request
 
 from service import metrics
-from service.domain.errors import InvalidParameter
+from service.domain.errors import InvalidParameter, KeyReused
 from service.domain.receipt import checked_key
 from service.web.context import stores
 from service.web.fields import fields
@@ -32,6 +34,30 @@ def request_key() -> str:
 def sent() -> dict[str, Any]:
     """The fields as the client sent them; what it left out stays out. Credentials and the key itself are no input."""
     return {name: value for name, value in fields().items() if name not in _NOT_INPUT}
+
+
+@contextmanager
+def counted(client: dict[str, str]) -> Iterator[None]:
+    """Count a request key that is refused because it stood for something else."""
+    try:
+        yield
+    except KeyReused:
+        metrics.KEY_REUSE_REFUSED.labels(**client).inc()
+        raise
+
+
+def accepted(kind: str, client: dict[str, str], *, retired: bool = False) -> None:
+    """A new receipt; with `retired` it took the place of one past its time."""
+    metrics.REQUESTS_ACCEPTED.labels(kind=kind, **client).inc()
+    if retired:
+        metrics.RECEIPTS_RETIRED.inc()
+
+
+def repeated(client: dict[str, str], created_at: int | None = None) -> None:
+    """An intent that has its receipt already; `created_at` (epoch seconds) is that receipt's."""
+    metrics.DUPLICATE_ARRIVALS.labels(**client).inc()
+    if created_at is not None:
+        metrics.RETRY_AGE.labels(**client).observe(max(0, stores().clock.now() - created_at))
 
 
 def client() -> dict[str, str]:

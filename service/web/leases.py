@@ -6,7 +6,8 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from service.domain.errors import LeaseLost
+from service import metrics
+from service.domain.errors import BeingEdited, BeingTraced, LeaseLost, NoRight
 from service.usecases import analysis_lease
 from service.usecases.read_movie import analysis_lock, tracking_lock
 from service.web.auth import caller
@@ -32,6 +33,7 @@ async def acquire() -> Response:
     )
     now = stores().clock.now()
     if got.lease:
+        metrics.LEASES_GRANTED.labels(kind="analysis").inc()
         lease = got.lease
         lock = {
             "active": True,
@@ -46,6 +48,8 @@ async def acquire() -> Response:
     tracing = tracking_lock(got.movie, now)
     if tracing:
         told["tracking_lock"] = tracing
+    reason = BeingTraced if tracing else BeingEdited if told["analysis_lock"] else NoRight
+    metrics.LEASES_REFUSED.labels(reason=reason.code).inc()
     return said(movie_id=asked.movie_id, lease_id=None, message=got.message, **told)
 
 

@@ -8,9 +8,9 @@ from service.domain.errors import FrameNotFound, NotFound
 from service.domain.movie import Movie
 from service.store.objects import ObjectMissing
 from service.usecases.frame_archive import picture
-from service.usecases.read_movie import links, readable
+from service.usecases.read_movie import links
 from service.web.auth import caller
-from service.web.context import stores, web
+from service.web.context import polled_movie, stores, web
 from service.web.render import fingerprint, revalidated, said, unchanged
 from service.web.schemas import FramePicture, MovieData, OfMovie, parsed
 
@@ -28,14 +28,14 @@ class FileNotThere(NotFound):
 @media.get("/first-frame")
 async def first_frame() -> Response:
     actor, asked = await caller(), parsed(OfMovie)
-    movie = await readable(stores(), actor, asked.movie_id, course_id=asked.course_id)
+    movie = await polled_movie(actor, asked.movie_id, asked.course_id)
     return await _picture(movie, 0)
 
 
 @media.get("/frame")
 async def frame() -> Response:
     actor, asked = await caller(), parsed(FramePicture)
-    movie = await readable(stores(), actor, asked.movie_id, course_id=asked.course_id)
+    movie = await polled_movie(actor, asked.movie_id, asked.course_id)
     return await _picture(movie, asked.frame_number)
 
 
@@ -56,7 +56,7 @@ async def _picture(movie: Movie, number: int) -> Response:
 async def movie_data() -> Response:
     """`json`: all signed links; `redirect`: to the movie as it was uploaded; `zip`: to the archive of its frames."""
     actor, asked = await caller(), parsed(MovieData)
-    movie = await readable(stores(), actor, asked.movie_id, course_id=asked.course_id)
+    movie = await polled_movie(actor, asked.movie_id, asked.course_id)
     found = await links(stores(), movie)
     if asked.format == "json":
         return said(movie_id=movie.movie_id, **found)

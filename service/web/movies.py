@@ -43,19 +43,22 @@ async def new_movie() -> Response:
         details["attribution_name"] = asked.attribution_name
     if asked.fpm is not None:
         details["fpm"] = f"{asked.fpm:.10g}"
-    announced = await upload_movie.new_movie(
-        stores(),
-        actor,
-        upload_movie.NewMovie(
-            title=checked_words(asked.title, MAX_TITLE, "title"),
-            sha256=asked.movie_data_sha256,
-            length=asked.movie_data_length,
-            request_key=intent.request_key(),
-            sent=intent.sent(),
-            details=details,
-            client_version=intent.client()["client_version"],
-        ),
+    client = intent.client()
+    order = upload_movie.NewMovie(
+        title=checked_words(asked.title, MAX_TITLE, "title"),
+        sha256=asked.movie_data_sha256,
+        length=asked.movie_data_length,
+        request_key=intent.request_key(),
+        sent=intent.sent(),
+        details=details,
+        client_version=client["client_version"],
     )
+    with intent.counted(client):
+        announced = await upload_movie.new_movie(stores(), actor, order)
+    if announced.replayed:
+        intent.repeated(client)
+    else:
+        intent.accepted("inspect", client)
     return said(
         200,
         {"Idempotent-Replay": "true"} if announced.replayed else {},

@@ -6,12 +6,12 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from service.domain.access import Actor, check_read
+from service.domain.access import Actor
 from service.domain.movie import COMPLETED, Movie
 from service.store.objects import SIGNED_SECONDS
 from service.usecases.read_movie import MAX_FRAMES_AT_ONCE, frames, links, metadata
 from service.web.auth import caller
-from service.web.context import stores, web
+from service.web.context import polled_movie, stores
 from service.web.render import fingerprint, revalidated, said, unchanged
 from service.web.schemas import Metadata, parsed
 
@@ -25,7 +25,7 @@ async def get_movie_metadata() -> Response:
     A kept answer's links must still work, so its tag changes twice in the life of a link.
     """
     actor, asked = await caller(), parsed(Metadata)
-    movie = check_read(actor, await web().polled.get(asked.movie_id), asked.course_id)
+    movie = await polled_movie(actor, asked.movie_id, asked.course_id)
     told = await _told(actor, movie, asked)
     if request.method == "POST":
         told["metadata"] |= await links(stores(), movie)

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from service import metrics
-from service.domain.errors import KeyReused, ReceiptNotFound
+from service.domain.errors import ReceiptNotFound
 from service.domain.receipt import Receipt, checked_key, receipt_id
 from service.usecases.cancel_trace import cancel
 from service.usecases.submit_trace import Submitted, TraceOrder, submit
@@ -38,11 +38,8 @@ async def trace_movie() -> Response:
         client_version=client["client_version"],
         ipaddr=request.remote_addr,
     )
-    try:
+    with intent.counted(client):
         submitted = await submit(stores(), actor, order)
-    except KeyReused:
-        metrics.KEY_REUSE_REFUSED.labels(**client).inc()
-        raise
     _count(submitted, client)
     receipt = submitted.receipt
     return said(
@@ -64,13 +61,11 @@ async def trace_movie() -> Response:
 
 def _count(submitted: Submitted, client: dict[str, str]) -> None:
     if submitted.replayed:
-        metrics.DUPLICATE_ARRIVALS.labels(**client).inc()
-        metrics.RETRY_AGE.labels(**client).observe(max(0, stores().clock.now() - submitted.receipt.created_at))
-        return
-    metrics.REQUESTS_ACCEPTED.labels(kind="trace", **client).inc()
-    metrics.JOBS_CREATED.labels(kind="trace", **client).inc()
-    if submitted.retired:
-        metrics.RECEIPTS_RETIRED.inc()
+        intent.repeated(client, submitted.receipt.created_at)
+    else:
+        intent.accepted("trace", client, retired=submitted.retired)
+        metrics.JOBS_CREATED.labels(kind="trace", **client).inc()
+        metrics.LEASES_GRANTED.labels(kind="tracing").inc()
 
 
 @tracing.post("/resize-api/v1/cancel-trace")

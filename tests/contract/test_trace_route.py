@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from service import metrics
 from service.store.schema import RECEIPTS
 from tests.support.service import ORIGIN, Lab
 
@@ -255,3 +256,23 @@ async def test_our_own_page_asks_with_its_cookie(lab: Lab) -> None:
     headers = {"cookie": f"api_key={lab.people.ada.api_key}", "origin": ORIGIN}
     answer = await lab.http.post(TRACE, json={"movie_id": movie_id, "analysis_lease_id": lease_id}, headers=headers)
     assert answer.status_code == 202
+
+
+async def test_requests_are_counted_by_what_became_of_them_and_by_client(lab: Lab) -> None:
+    movie_id, lease_id = await lab.marked_movie()
+    headers = {"x-client-version": "page-1", "x-retry-reason": "network"}
+    client = metrics.caller("page-1", "network")
+
+    def counts() -> list[float]:
+        counters = (
+            metrics.REQUESTS_ACCEPTED.labels(kind="trace", **client),
+            metrics.JOBS_CREATED.labels(kind="trace", **client),
+            metrics.DUPLICATE_ARRIVALS.labels(**client),
+            metrics.KEY_REUSE_REFUSED.labels(**client),
+        )
+        return [counter._value.get() for counter in counters]
+
+    before = counts()
+    for end in (5, 5, 5, 6):
+        await trace(lab, "counted", headers, movie_id=movie_id, analysis_lease_id=lease_id, frame_end=end)
+    assert [after - former for after, former in zip(counts(), before, strict=True)] == [1, 1, 2, 1]
