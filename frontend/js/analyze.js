@@ -148,8 +148,12 @@ async function renameOnServer(from, to) {
   const { lease: held } = store.state;
   await saver.flush();
   const known = Object.values(store.state.frames).some((markers) => markers.some((marker) => marker.label === from));
-  if (known && held.kind === 'held') {
+  if (!known || held.kind !== 'held') return;
+  try {
     await api.renameMarker({ movie_id: movieId, old_label: from, new_label: to, analysis_lease_id: held.id });
+  } catch (thrown) {
+    if (asProblem(thrown).kind === 'conflict') lease.lost();
+    throw thrown;
   }
 }
 
@@ -163,7 +167,7 @@ async function step(type) {
     store.dispatch({ type });
     announce(type === 'undone' ? 'Undone.' : 'Done again.');
   } catch (thrown) {
-    announce(asProblem(thrown).message);
+    store.dispatch({ type: 'save/failed', message: asProblem(thrown).message });
   }
 }
 

@@ -220,7 +220,9 @@ const CHANGES = {
   },
   'save/failed': (state, { message }) => ({ ...state, saving: null, saveProblem: message }),
 
-  'lease/held': (state, { id, expiresAt }) => ({ ...state, lease: { kind: 'held', id, expiresAt }, failures: 0 }),
+  'lease/held': (state, { id, expiresAt }) => ({
+    ...state, lease: { kind: 'held', id, expiresAt }, ask: { kind: 'idle' }, saveProblem: null, failures: 0,
+  }),
   'lease/renewed': (state, { expiresAt }) =>
     state.lease.kind === 'held' ? { ...state, lease: { ...state.lease, expiresAt }, failures: 0 } : state,
   'lease/denied': (state, { reason, name, since, message }) => ({

@@ -24,7 +24,7 @@ export class TracePanel {
         await cancelTrace(store.state.movieId);
         await onStopped();
       } catch (thrown) {
-        setText(byId('trace-sentence'), asProblem(thrown).message);
+        store.dispatch({ type: 'trace/refused', message: asProblem(thrown).message });
       } finally {
         byId('cancel-trace').disabled = false;
       }

@@ -128,6 +128,28 @@ async def test_a_broken_line_is_told_and_heals_by_itself(ada: Person, movie: str
     assert refusals == 3
 
 
+async def test_heartbeats_keep_the_right_to_edit_and_tell_when_it_went_to_somebody_else(
+    site: Site, ada: Person, teacher: Person, movie: str, visit: Opens
+) -> None:
+    at = await visit(ada)
+    await at.page.clock.install()
+    await at.analyze(movie)
+    await at.editable()
+    async with at.page.expect_response("**/heartbeat-movie-analysis-lease") as first:
+        await at.page.clock.fast_forward("01:01")
+    assert (await (await first.value).json())["active"] is True
+
+    site.free(movie)  # as when the time ran out while a laptop slept
+    other = await visit(teacher)
+    await other.analyze(movie)
+    await other.editable()
+    async with at.page.expect_response("**/heartbeat-movie-analysis-lease") as second:
+        await at.page.clock.fast_forward("01:01")
+    assert (await (await second.value).json())["active"] is False
+    await expect(at.page.locator("#banner")).to_contain_text("Bo Field has been editing this movie since")
+    await expect(at.page.get_by_role("button", name="Add marker")).to_be_disabled()
+
+
 async def test_a_page_that_was_closed_leaves_no_lock_behind(ada: Person, movie: str, visit: Opens) -> None:
     at = await visit(ada)
     await at.analyze(movie)
