@@ -21,7 +21,7 @@ _BLANK = 4.0  # standard deviation below which a frame shows nothing
 
 
 class CutFinder:
-    """Fed with every frame's gray picture in order; keeps one thumbnail and a running mean."""
+    """Fed with every frame's `small` picture in order; keeps one thumbnail and a running mean."""
 
     def __init__(self) -> None:
         self._last: npt.NDArray[np.float32] | None = None

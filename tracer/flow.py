@@ -72,7 +72,7 @@ class CheckedFlow:
     def place(self, frame: Frame, points: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> None:
         gray = frame.gray()
         if self._gray is None:
-            self._cuts.is_cut(gray)
+            self._cuts.is_cut(frame.small())
         self._gray = gray
         self._points = np.where(which[:, None], points, _sized(self._points, points))
         self._seen = which | _sized(self._seen, which)
@@ -84,7 +84,7 @@ class CheckedFlow:
         gray = frame.gray()
         there, found, closure = _checked(self._gray, gray, self._points)
         kept = self._seen & found & inside(there, gray) & (closure <= _CLOSES)
-        if self._cuts.is_cut(gray):
+        if self._cuts.is_cut(frame.small()):
             kept[:] = False
         self._points = np.where(kept[:, None], there, self._points)
         for lost in np.flatnonzero(~kept):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tracer.cuts import CutFinder
 from tracer.frames import Frame
 from tracer.memory import Memory, Now
-from tracer.motion import Camera, camera_motion, thumb
+from tracer.motion import Camera, camera_motion
 from tracer.points import Points, State
 from tracer.reacquire import Search, Sighting
 from tracer.step import Step, follow, is_good
@@ -46,24 +46,24 @@ class Hybrid:
         if self._now is None:
             self._set_size(len(points))
             self._now = Now(frame, padded(frame.gray()), 0)
-            self._thumb = thumb(frame.gray())
-            self._cuts.is_cut(self._thumb)
+            self._small = frame.small()
+            self._cuts.is_cut(self._small)
         for n in map(int, np.flatnonzero(which)):
             self._points.place(n, complex(points[n, 0], points[n, 1]))
             self._memory.begin(n, self._now._replace(frame=frame))
 
     def advance(self, frame: Frame) -> Seen:
         assert self._now is not None, "place() comes before advance()"
-        before, before_thumb = self._now.picture, self._thumb
+        before, before_small = self._now.picture, self._small
         self._now = Now(frame, padded(frame.gray()), self._now.step + 1)
-        self._thumb = thumb(frame.gray())
+        self._small = frame.small()
         points = self._points
         camera = Camera()
-        if self._cuts.is_cut(self._thumb):
+        if self._cuts.is_cut(self._small):
             for alive in np.flatnonzero(points.state != State.LOST):
                 self._lose(int(alive))
         else:
-            camera = camera_motion(before_thumb, self._thumb)
+            camera = camera_motion(before_small, self._small)
         lost = np.flatnonzero(points.state == State.LOST)
         followed = np.flatnonzero(points.state != State.LOST)
         carried = camera.turn * points.c + camera.shift
@@ -72,7 +72,8 @@ class Hybrid:
         for missing in map(int, lost):
             self._seek(missing, complex(carried[missing]), camera.turn)
         width, height = self._size()
-        points.c = np.clip(points.c.real, 0, width - 1) + 1j * np.clip(points.c.imag, 0, height - 1)
+        x = np.minimum(np.maximum(points.c.real, 0), width - 1)
+        points.c = x + 1j * np.minimum(np.maximum(points.c.imag, 0), height - 1)
         return Seen(np.stack([points.c.real, points.c.imag], 1), points.state == State.TRACKED, points.err.copy())
 
     def arrays(self) -> Arrays:
@@ -83,6 +84,7 @@ class Hybrid:
             **self._bank.arrays(),
             **self._search.arrays(),
             **self._cuts.arrays(),
+            "small": self._small,
             **png_from_gray("gray", self._now.picture[PAD:-PAD, PAD:-PAD]),
         }
 
@@ -95,7 +97,7 @@ class Hybrid:
             part.restore(arrays)
         # The frame itself is only asked for its colour when a key is made, and by then there is another one.
         self._now = Now(None, padded(gray), int(arrays["step"]))
-        self._thumb = thumb(gray)
+        self._small = arrays["small"]
 
     def _follow(self, which: Indices, before: npt.NDArray[Any], carried: Complexes, turn: complex) -> None:
         assert self._now is not None

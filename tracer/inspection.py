@@ -35,7 +35,7 @@ class Survey:
         self._frames += 1
         if frame.time is not None:
             self._times.append(frame.time)
-        if self._cuts.is_cut(frame.gray()):
+        if self._cuts.is_cut(frame.small()):
             self._cut_frames.append(frame.number)
 
     def inspection(self, movie: Movie) -> Inspection:

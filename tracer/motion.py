@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tracer.frames import Gray
 
-_DIVISOR = 4  # an exact divisor of the usual sizes: shrinking is then a plain mean
+_DIVISOR = 4  # of `Frame.small`
 _MOVED = 1.2  # mean difference of the thumbnails, gray levels, above which the camera may have moved
 _STOP = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.03)
 
@@ -22,18 +22,8 @@ class Camera(NamedTuple):
     shift: complex = 0j
 
 
-def thumb(gray: Gray) -> Gray:
-    """The picture at a quarter of its size, by two exact halvings: a third of the time of one step by four."""
-    height, width = gray.shape
-    whole = gray[: max(1, height // _DIVISOR) * _DIVISOR, : max(1, width // _DIVISOR) * _DIVISOR]
-    for _ in range(2):
-        size = (max(1, whole.shape[1] // 2), max(1, whole.shape[0] // 2))
-        whole = cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
-    return whole
-
-
 def camera_motion(before: Gray, now: Gray) -> Camera:
-    """How the camera moved between two thumbnails, in pixels of the whole picture; standing still if that is unclear.
+    """How the camera moved between two pictures of `Frame.small`, in pixels of the whole one; not at all if unclear.
 
     A robust similarity through the flow of up to 90 corners; it counts only if most of them agree, so that a plant that
     moves in front of a wall does not pass for a camera that moves.

@@ -19,7 +19,8 @@ from tracer.tiles import Flowed, flow
 CONTEXT = 3.0  # times the patch's size that is looked at where two places look alike
 _FASTEST = 25.0  # pixels a frame that a prediction may go
 _ITERATIONS = 5
-_EASY_LIKENESS, _EASY_SHIFT = 0.90, 1.5  # an alignment that fits so well, so near, needs no flow
+# An alignment that fits so well, so near to what was expected, needs no flow: (likeness with key and last frame, pixels).
+_EASY_NEAR, _EASY_FAR = (0.82, 0.82, 1.5), (0.85, 0.90, 4.0)
 
 
 class Step(NamedTuple):
@@ -61,7 +62,9 @@ def follow(
         first.c, first.m, np.full(len(which), 0.1), first.z, z_last, first.patch, first.contrast,
         np.ones(len(which), bool), guess,
     )  # fmt: skip
-    easy = (first.z > _EASY_LIKENESS) & (z_last > _EASY_LIKENESS) & (np.abs(first.c - guess) < _EASY_SHIFT)
+    shift = np.abs(first.c - guess)
+    near, far = ((first.z > z) & (z_last > zl) & (shift < reach) for z, zl, reach in (_EASY_NEAR, _EASY_FAR))
+    easy = near | (far & (bank.amb[which, key] < 0.8))
     hard = np.flatnonzero(~easy)
     if not len(hard):
         return step

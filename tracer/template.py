@@ -27,7 +27,7 @@ MAX_KEYS = 10
 _COLOUR = 12.0  # distance in U and V at which a pixel begins to belong to something else
 _NOISE = 2.5  # gray levels of camera noise
 _STEP = 1.5  # longest step of one iteration, pixels
-_STILL = 0.03  # a step shorter than this ends the iterations
+_STILL = 0.05  # a step shorter than this ends the iterations
 
 Floats = npt.NDArray[np.float32]
 Complexes = npt.NDArray[np.complex128]
@@ -162,16 +162,15 @@ class Bank:
         patch, contrast = normalised(sample(picture, c, m), weight)
         start = patch
         for _ in range(iterations):
-            step = np.einsum("ijk,ik->ij", solver, patch - target).astype(float)
-            np.clip(step[:, 2:], -0.2, 0.2, out=step[:, 2:])
+            step = np.matmul(solver, (patch - target)[:, :, None])[:, :, 0].astype(float)
             shift = step[:, 0] + 1j * step[:, 1]
             length = np.abs(shift)
-            shift *= np.minimum(1.0, _STEP / np.maximum(length, 1e-9))
-            m = m / (1 + step[:, 2] + 1j * step[:, 3])
-            c = c - m * shift
+            bend = np.minimum(np.maximum(step[:, 2:], -0.2), 0.2)
+            m = m / (1 + bend[:, 0] + 1j * bend[:, 1])
+            c = c - m * shift * np.minimum(1.0, _STEP / np.maximum(length, 1e-9))
+            if float(length.max()) < _STILL:
+                break  # so short a step changes the patch by less than the camera's noise
             patch, contrast = normalised(sample(picture, c, m), weight)
-            if float(length.max(initial=0.0)) < _STILL:
-                break
         return Aligned(c, m, likeness(patch, target, weight), patch, contrast, start)
 
 
