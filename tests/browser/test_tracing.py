@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Route, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.site import Filmed, Person, Site
+from tests.browser.site import Filmed, Person, Site, filmed
 from tests.browser.visitor import Visitor
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -96,6 +98,51 @@ async def test_a_failed_trace_shows_its_reason_on_both_pages(
     card = at.page.locator(".movie", has_text="Lost file")
     await expect(card).to_contain_text(reason)
     await expect(card.locator(".go")).to_have_text("Try again")
+
+
+async def test_a_lost_marker_is_said_marked_on_the_bar_and_reached_with_one_click(
+    site: Site, ada: Person, visit: Opens, tmp_path: Path
+) -> None:
+    hidden = filmed(tmp_path / "hidden.mp4", name="occlusion")
+    movie_id = site.traced(ada, hidden, "Hidden for a while")
+    at = await visit(ada)
+    await at.analyze(movie_id)
+    await at.editable()
+    at.watch.expected.append("willReadFrequently")  # this test reads the bar's pixels, the page does not
+    said = at.page.locator("#lost-list li").first
+    await expect(said).to_contain_text("Apex could not be followed")
+    first_lost = int(re.findall(r"frame (\d+)", await said.inner_text())[0])
+    await said.get_by_role("button").click()
+    await expect(at.page.get_by_label("Frame number")).to_have_value(str(first_lost))
+    await expect(at.page.locator(".marker.lost .marker-name")).to_have_text("Apex (lost here)")
+    assert await _bar_color(at, first_lost, hidden.scene.frames) == await _css_color(at, "--lost")
+    assert await _bar_color(at, 0, hidden.scene.frames) == await _css_color(at, "--tracked")
+    await at.shoot("analyze-lost-marker-1280-light")
+    await at.page.get_by_label("Frame number").fill("0")
+    await at.page.get_by_label("Frame number").press("Enter")
+    await at.page.get_by_role("button", name="Next doubtful").click()
+    doubtful = int(await at.page.get_by_label("Frame number").input_value())
+    assert 0 < doubtful <= first_lost
+    await at.page.locator(".marker-main", has_text="Apex").press("ArrowUp")
+    await expect(at.page.locator(".marker.lost")).to_have_count(0)
+
+
+async def _bar_color(at: Visitor, frame: int, frames: int) -> list[int]:
+    """The colour of one frame's place on the bar."""
+    color: list[int] = await at.page.evaluate(
+        """([part]) => {
+            const bar = document.querySelector('#strip');
+            const at = [Math.floor(bar.width * part), Math.floor(bar.height / 2), 1, 1];
+            return [...bar.getContext('2d').getImageData(...at).data].slice(0, 3);
+        }""",
+        [(frame + 0.5) / frames],
+    )
+    return color
+
+
+async def _css_color(at: Visitor, name: str) -> list[int]:
+    hexadecimal: str = await at.page.evaluate("n => getComputedStyle(document.body).getPropertyValue(n).trim()", name)
+    return [int(hexadecimal[place : place + 2], 16) for place in (1, 3, 5)]
 
 
 async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there(
