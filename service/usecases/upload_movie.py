@@ -48,12 +48,16 @@ class NewMovie:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """The movie's row is there and waits for the file; `form` takes exactly that file's length."""
+    """The movie's row is there and waits for the file; `form` takes exactly that file's length.
+
+    `replayed` if it was there before, `retired` if its key had been used long ago.
+    """
 
     movie_id: str
     form: Mapping[str, Any]
     request_key: str
     replayed: bool
+    retired: bool = False
 
 
 def upload_key(movie_id: str) -> str:
@@ -119,13 +123,15 @@ async def new_movie(stores: Stores, actor: Actor, order: NewMovie) -> Announced:
             made = await stores.receipts.get(key_id)
             if made is None or made.job_id != receipt.job_id:
                 raise
-        return await _announced(stores, receipt, order, replayed=False)
+        return await _announced(stores, receipt, order, replayed=False, retired=existing is not None)
     raise EditedMeanwhile
 
 
-async def _announced(stores: Stores, receipt: Receipt, order: NewMovie, *, replayed: bool) -> Announced:
+async def _announced(
+    stores: Stores, receipt: Receipt, order: NewMovie, *, replayed: bool, retired: bool = False
+) -> Announced:
     form = await stores.objects.upload_form(upload_key(receipt.movie_id), order.length)
-    return Announced(receipt.movie_id, form, receipt.request_key, replayed)
+    return Announced(receipt.movie_id, form, receipt.request_key, replayed, retired)
 
 
 async def process_upload(
