@@ -37,6 +37,6 @@ export function measures(told) {
 export function basis(told) {
   if (!told?.frames) return '';
   const { seen, lost } = told.frames;
-  const left_out = lost ? `; it was lost in ${lost}, which count for nothing` : '';
-  return `${told.tip} was seen in ${seen} of ${seen + lost} frames${left_out}.`;
+  const leftOut = lost ? `; ${lost === 1 ? 'the one in which it was lost is' : `the ${lost} in which it was lost are`} left out` : '';
+  return `${told.tip} was seen in ${seen} of ${seen + lost} frames${leftOut}.`;
 }

@@ -21,7 +21,9 @@ export class TracePanel {
     byId('cancel-trace').addEventListener('click', async () => {
       byId('cancel-trace').disabled = true;
       try {
-        await cancelTrace(store.state.movieId);
+        await cancelTrace(store.state.movieId).catch((thrown) => {
+          if (asProblem(thrown).kind !== 'conflict') throw thrown; // it had ended by itself a moment before
+        });
         await onStopped();
       } catch (thrown) {
         store.dispatch({ type: 'trace/refused', message: asProblem(thrown).message });
