@@ -117,15 +117,14 @@ class Hybrid:
         steady = np.where(points.misses[which] == 0, 0.6, 0.5)
         points.velocity[which] = steady * moved + (1 - steady) * points.velocity[which]
         points.speed[which] += 0.03 * (np.abs(moved) - points.speed[which])
-        spin = points.spin[which] + step.m / points.m[which]
+        spin = points.spin[which] + np.where(step.pulled, step.m / points.m[which], 1.0)
         points.spin[which] = spin / np.maximum(np.abs(spin), 0.1)
         points.c[which], points.m[which], points.last_patch[which] = step.c, step.m, step.patch
         key_var = self._bank.var[which, points.key[which]]
         points.drift[which] = drift = np.where(step.pulled, key_var, points.drift[which] + 0.02)
         points.err[which] = np.sqrt(0.04 + np.minimum(step.closure, 4.0) ** 2 + drift + (1.5 * (1 - step.z)) ** 2)
         points.misses[which] = 0
-        points.proofs[which] -= 1
-        points.state[which[points.proofs[which] <= 0]] = State.TRACKED
+        self._prove(which)
         if self._now.step % _LOOK_AROUND == 0 and len(which):
             self._memory.look_around(which, self._now)
         self._memory.renew(which, step, self._now)
@@ -136,22 +135,28 @@ class Hybrid:
         going = np.where(points.misses[which] < _HOLD, points.velocity[which], 0)
         for i, n in enumerate(map(int, which)):
             held = complex(carried[i] + going[i])
-            if points.state[n] == State.RETURNING:
-                points.c[n] = held
-                self._lose(n)
-                continue
+            returning = points.state[n] == State.RETURNING
             found = self._look(n, held) if points.misses[n] == 0 else None
-            if found is not None and self._sure(n, found, held):
+            if found is not None and self._sure(n, found, held, returning):
                 points.velocity[n] = found.c - carried[i]
                 self._stand(n, found)
+                self._prove(np.array([n]))
                 continue
             points.c[n] = held
+            if returning:
+                self._lose(n)
+                continue
             points.misses[n] += 1
             points.state[n] = State.UNCERTAIN
             points.err[n] += 1.0 + abs(points.velocity[n])
             outside = not self._inside(np.array([held]))[0]
             if points.misses[n] >= _MISSES or (step.z[i] < 0.35 and step.z_last[i] < 0.5) or outside:
                 self._lose(n)
+
+    def _prove(self, which: Indices) -> None:
+        """One more frame in which these points were found where they should be."""
+        self._points.proofs[which] -= 1
+        self._points.state[which[self._points.proofs[which] <= 0]] = State.TRACKED
 
     def _lose(self, n: int) -> None:
         points = self._points
@@ -178,9 +183,14 @@ class Hybrid:
         m, key = complex(self._points.m[n]), int(self._points.key[n])
         return self._search.look(self._bank, n, key, self._now.picture, around, m, self._now.step)
 
-    def _sure(self, n: int, found: Sighting, held: complex) -> bool:
-        """May a sighting count at once, without being followed first? Only near, and if no other place is like it."""
-        return found.z > max(0.88, float(self._bank.amb[n, found.key]) + 0.04) and abs(found.c - held) < 32
+    def _sure(self, n: int, found: Sighting, held: complex, returning: bool) -> bool:
+        """May a sighting count at once, without being followed first? Only near, and if no other place is like it.
+
+        A returning point has to be proved by several frames anyway, so each of them may be a little weaker.
+        """
+        least, reach = (0.74, 24 + 2 * self._points.speed[n]) if returning else (0.84, 32)
+        twin = float(self._bank.amb[n, found.key])
+        return bool(found.z > max(least, min(0.95, twin + 0.1)) and abs(found.c - held) < reach)
 
     def _stand(self, n: int, found: Sighting) -> None:
         """The point is at the sighting, as far as one picture can tell."""

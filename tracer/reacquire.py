@@ -20,7 +20,7 @@ _GROWTH, _FARTHEST = 4.0, 110.0
 _PATIENCE = 25  # frames after which now and then the whole picture is searched
 _SELF_REACH, _SELF_GAP = 45, 8  # for the question: does this place have a twin?
 _PEAK, _MARGIN, _PEAK_GAP = 0.66, 0.03, 6
-_TURNS = (0.35, -0.35, 0.7, -0.7)  # radians, one of them per frame
+_TURNS = (0.35, -0.35, 0.7, -0.7)  # radians, two of them per frame
 
 
 class Sighting(NamedTuple):
@@ -93,7 +93,8 @@ class Search:
         newest = sorted(old, key=lambda k: -int(bank.born[point, k]))[:2]
         for key in dict.fromkeys([ref, 0, *newest]):
             yield key, 0.0
-        yield ref, _TURNS[step % len(_TURNS)]
+        yield ref, _TURNS[2 * step % len(_TURNS)]
+        yield ref, _TURNS[(2 * step + 1) % len(_TURNS)]
 
     def _template(self, point: int, key: int, warp: complex) -> Gray:
         half = (_WIDE - 1) / 2
@@ -111,7 +112,7 @@ class Search:
         aligned = bank.align(picture, which, keys, np.array([peak]), np.array([warp]), 8)
         c, z = complex(aligned.c[0]), float(aligned.z[0])
         amb, distance = float(bank.amb[point, key]), abs(c - at)
-        wanted = min(0.90, max(0.82, amb)) + 0.08 * min(1.0, distance / 80)
+        wanted = min(0.90, max(0.74, amb + 0.15)) + 0.06 * min(1.0, distance / 80)
         if z <= wanted or abs(c - peak) > 6 or not _within(picture, c):
             return None
         if float(aligned.contrast[0]) < max(2.5, 0.22 * float(bank.contrast[point, key])):

@@ -120,7 +120,7 @@ def _by_flow(
     sound &= (np.abs(aligned.m) > 0.4) & (np.abs(aligned.m) < 2.5)
     pulled = sound & ((aligned.z > 0.80) | (closure > 1) | (z_last < 0.8))
     c = np.where(pulled, aligned.c, np.where(sound, (c_flow + aligned.c) / 2, c_flow))
-    m = np.where(pulled, aligned.m, m)
+    m = np.where(pulled, aligned.m, m / points.spin[which])  # a turn that no key confirms is not believed
     patch, contrast = normalised(sample(now, c, m), weight)
     z = likeness(patch, bank.patch[which, key], weight)
     return Step(c, m, closure, z, likeness(patch, points.last_patch[which], weight), patch, contrast, pulled, guess)
