@@ -96,8 +96,8 @@ async def _service(url: str | None, data: Path | None) -> AsyncIterator[tuple[st
         port = _free_port()
         child = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-c",
-            "from service.cli import main; main()",
+            "-m",
+            "service.cli",
             *("serve", "--port", str(port), "--data", folder, "--workers", "0"),
             env={
                 **os.environ,

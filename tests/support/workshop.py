@@ -87,15 +87,15 @@ class Workshop:
 
 @asynccontextmanager
 async def open_workshop(endpoint: str, *, slots: int = 1, **changed: Any) -> AsyncIterator[Workshop]:
-    """Tables of its own, one student, and a pool of real engines; the pool is stopped at the end."""
-    settings = settings_for(f"w{uuid.uuid4().hex[:12]}", grace_seconds=0, **changed)
+    """Tables of its own, one student, and a pool of real engines (none with 0 slots), stopped at the end."""
+    settings = settings_for(f"w{uuid.uuid4().hex[:12]}", **{"grace_seconds": 0, **changed})
     async with open_runtime(settings, endpoint=endpoint) as runtime:
         await people.add_course(runtime.stores, "bio", "Bio")
         added = await people.add_user(runtime.stores, "student@example.org", "Student", "bio")
         student = await runtime.stores.people.actor_of_key(added.api_key)
         assert student is not None
         pool = Pool(runtime.stores, settings, slots)
-        running = asyncio.create_task(pool.run())
+        running = asyncio.create_task(pool.run() if slots else asyncio.sleep(0))
         try:
             yield Workshop(runtime.stores, settings, pool, student)
         finally:
