@@ -29,15 +29,21 @@ def build_app(runtime: Runtime) -> Flask:
     Views are async and run on the loop that opened the runtime's clients: serve it through `service.bridge`. Raises
     SecretMissing.
     """
-    app = Flask("tiptrace", static_folder=None, template_folder=None)
-    app.json = Json(app)
-    app.url_map.strict_slashes = False
-    app.url_map.merge_slashes = False
+    app = bare_app()
     app.config["MAX_FORM_MEMORY_SIZE"] = _MAX_FORM_BYTES
     app.extensions[NAME] = web_over(runtime)
     journal.install(app)
     headers.install(app, runtime.stores.objects)
     problems.install(app)
+    return app
+
+
+def bare_app() -> Flask:
+    """The routes alone, over nothing: enough to describe them, not to answer."""
+    app = Flask("tiptrace", static_folder=None, template_folder=None)
+    app.json = Json(app)
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     return app

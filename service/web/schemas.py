@@ -6,7 +6,17 @@ import re
 from typing import Annotated, Any, Literal, TypeVar
 
 import structlog
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from service.domain.errors import InvalidParameter
 from service.domain.ids import MOVIE_ID, USER_ID
@@ -16,8 +26,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,10}\Z")
 _DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?\Z")
 _FLAGS = {"0": False, "1": True, "false": False, "true": True, "no": False, "yes": True, "off": False, "on": True}
 _LARGEST = 2**31 - 1
-_MAX_LEASE_ID = 64
 _MAX_OPTIONS = 4000
+_MAX_NAME = 200
 
 
 def _whole(value: Any) -> Any:
@@ -56,10 +66,16 @@ def _optional_text(value: Any) -> Any:
     return None if value is None else _text(value).strip() or None
 
 
+def _short(value: str | None) -> str | None:
+    """A constraint of pydantic's own would break on None."""
+    if value is not None and len(value) > _MAX_NAME:
+        raise ValueError(f"must have at most {_MAX_NAME} characters")
+    return value
+
+
 def _lease_id(value: Any) -> Any:
-    """An empty one counts as missing; a malformed one is kept, since it is simply nobody's."""
-    text = _optional_text(value)
-    return text[:_MAX_LEASE_ID] if text else None
+    """An empty one counts as missing. A malformed one is kept: it is simply nobody's, a conflict and no bad request."""
+    return _optional_text(value)
 
 
 def _matching(pattern: re.Pattern[str], what: str) -> BeforeValidator:
@@ -69,6 +85,10 @@ def _matching(pattern: re.Pattern[str], what: str) -> BeforeValidator:
         return value
 
     return BeforeValidator(check)
+
+
+def _described(pattern: re.Pattern[str]) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern.removesuffix(chr(92) + 'Z')}$"})
 
 
 def _json_list(value: Any) -> Any:
@@ -88,10 +108,11 @@ Frame = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
 Decimal = Annotated[float, BeforeValidator(_decimal)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Text = Annotated[str, BeforeValidator(_text)]
-MovieId = Annotated[str, _matching(MOVIE_ID, "the id of a movie")]
-UserId = Annotated[str, _matching(USER_ID, "the id of a user")]
+MovieId = Annotated[str, _matching(MOVIE_ID, "the id of a movie"), _described(MOVIE_ID)]
+UserId = Annotated[str, _matching(USER_ID, "the id of a user"), _described(USER_ID)]
 LeaseId = Annotated[str | None, BeforeValidator(_lease_id)]
-CourseId = Annotated[str | None, BeforeValidator(_optional_text), Field(max_length=200)]
+Name = Annotated[str | None, BeforeValidator(_optional_text), AfterValidator(_short)]
+CourseId = Name
 Points = Annotated[list[Any], BeforeValidator(_json_list)]
 
 
@@ -113,7 +134,7 @@ class Edit(OfMovie):
 
 
 class Acquire(OfMovie):
-    lease_request_key: Annotated[str | None, BeforeValidator(_optional_text), Field(max_length=200)] = None
+    lease_request_key: Name = None
     analysis_lease_id: LeaseId = None
     take_over: Flag = False
 
@@ -164,7 +185,7 @@ class NewMovie(Parameters):
     movie_data_length: Annotated[int, BeforeValidator(_whole)]
     research_use: Flag = False
     credit_by_name: Flag = False
-    attribution_name: Annotated[str | None, BeforeValidator(_optional_text), Field(max_length=200)] = None
+    attribution_name: Name = None
     fpm: Decimal | None = None
     request_key: str | None = None
 
