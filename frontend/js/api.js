@@ -27,16 +27,16 @@ function given(fields) {
 }
 
 /**
- * @param {string} url @param {RequestInit} init @param {{attempt?: number}} [options]
+ * @param {string} url @param {RequestInit} init @param {{retry?: string | null}} [options]  `retry`: why it is asked again
  * @returns {Promise<any>} the envelope, when it says error: false
  */
-async function ask(url, init, { attempt = 0 } = {}) {
+async function ask(url, init, { retry = null } = {}) {
   let response;
   let body = null;
   try {
     const headers = new Headers(init.headers);
     headers.set('X-Client-Version', CLIENT_VERSION);
-    if (attempt > 0) headers.set('X-Retry-Reason', 'network');
+    if (retry) headers.set('X-Retry-Reason', retry);
     response = await fetch(url, { credentials: 'same-origin', signal: AbortSignal.timeout(PATIENCE), ...init, headers });
     const text = await response.text();
     body = text ? JSON.parse(text) : null;
@@ -54,7 +54,7 @@ const get = (path, query) => ask(address(path, query), { method: 'GET' });
 /** @param {string} path @param {Record<string, any>} [fields] */
 const post = (path, fields = {}) => ask(address(path), { method: 'POST', body: new URLSearchParams(given(fields)) });
 
-/** @param {string} path @param {Record<string, any>} fields @param {{attempt?: number}} [options] */
+/** @param {string} path @param {Record<string, any>} fields @param {{retry?: string | null}} [options] */
 const postJson = (path, fields, options) =>
   ask(
     address(path),
@@ -114,8 +114,8 @@ export const setTrim = (fields) => post('api/set-movie-trim', fields);
 /** @param {{movie_id: string, fpm: number, analysis_lease_id: string}} fields */
 export const setFpm = (fields) => post('api/set-movie-fpm', fields);
 
-/** @param {Record<string, any>} fields @param {number} attempt 0 for the first, more for repetitions of the same intent */
-export const traceMovie = (fields, attempt) => postJson('resize-api/v1/trace-movie', fields, { attempt });
+/** @param {Record<string, any>} fields @param {string | null} retry why the same intent is sent again, or null */
+export const traceMovie = (fields, retry) => postJson('resize-api/v1/trace-movie', fields, { retry });
 /** @param {string} movie_id */
 export const cancelTrace = (movie_id) => postJson('resize-api/v1/cancel-trace', { movie_id });
 

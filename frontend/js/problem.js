@@ -71,9 +71,18 @@ export function problemOf(response, body) {
   });
 }
 
+/** Why a request is made again, in the words that the server counts. @param {Problem} problem */
+export function retryReason({ status, code }) {
+  if (status === 429) return 'throttled';
+  if (status > 0) return 'unavailable';
+  return code === 'timeout' ? 'timeout' : 'network';
+}
+
 /** Whatever was thrown, as a Problem. @param {unknown} thrown @returns {Problem} */
 export function asProblem(thrown) {
   if (thrown instanceof Problem) return thrown;
-  if (thrown instanceof DOMException || thrown instanceof TypeError) return new Problem({ kind: 'unreachable' });
+  if (thrown instanceof DOMException || thrown instanceof TypeError) {
+    return new Problem({ kind: 'unreachable', code: thrown.name === 'TimeoutError' ? 'timeout' : 'network' });
+  }
   return new Problem({ kind: 'invalid', message: thrown instanceof Error ? thrown.message : String(thrown) });
 }

@@ -9,7 +9,7 @@ import { backoff } from './poll.js';
 import { asProblem } from './problem.js';
 import { unsavedFrames } from './state.js';
 
-const REST = 700; // ms without a change, so that a drag is one write
+const REST = 250; // ms without a change, so that a drag is one write
 
 /** What the server keeps of a marker. @param {import('./geometry.js').Marker} marker */
 export function trackpoint({ x, y, label, marker_id, color, undeletable, status, placed }) {

@@ -3,13 +3,15 @@
 import { cancelTrace, traceMovie } from './api.js';
 import { announce, byId, freshKey, now, setText, show } from './dom.js';
 import { backoff } from './poll.js';
-import { asProblem } from './problem.js';
+import { asProblem, retryReason } from './problem.js';
 import { canEdit, hasResults, isTracing, markersAt, trimEnd, trimStart, unsavedFrames } from './state.js';
 import { lastFrameToTrace, traceHint, tracingSentence } from './words.js';
 
 /** @typedef {import('./state.js').State} State */
 
 export class TracePanel {
+  #focused = false;
+
   /** @param {{store: import('./state.js').Store, saver: import('./saver.js').Saver, onAccepted: () => void, onLost: () => void, onStopped: () => Promise<void>}} options */
   constructor({ store, saver, onAccepted, onLost, onStopped }) {
     this.store = store;
@@ -40,7 +42,6 @@ export class TracePanel {
     const asking = state.ask.kind === 'asking';
     const traced = hasResults(state);
     const here = state.frame > trimStart(state) && state.frame < trimEnd(state) && markersAt(state, state.frame).length > 0;
-    const hadFocus = document.activeElement;
     show(byId('trace-row'), !tracing);
     show(byId('retrace'), traced);
     byId('trace').disabled = !editable || markersAt(state, trimStart(state)).length === 0;
@@ -65,13 +66,19 @@ export class TracePanel {
         bar.value = state.progress.frame - first;
       } else bar.removeAttribute('value');
     }
-    // The button that was pressed goes away; its place is taken by the one that is next to hand.
-    if (tracing && hadFocus?.closest('#trace-row')) byId('cancel-trace').focus();
-    else if (!tracing && hadFocus?.closest('#tracing')) byId('trace').focus();
+    this.#keepFocus(byId(tracing ? 'cancel-trace' : 'trace'));
     const refusal = byId('trace-problem');
     const slow = state.ask.kind === 'asking' && state.ask.attempt > 0;
     setText(refusal, state.ask.kind === 'refused' ? state.ask.message : slow ? 'No answer yet. Trying again; it will be traced once.' : '');
     show(refusal, refusal.textContent !== '');
+  }
+
+  /** The button that was pressed goes away; the focus goes to the one that takes its place. @param {HTMLButtonElement} next */
+  #keepFocus(next) {
+    const active = document.activeElement;
+    if (active?.closest('#action')) this.#focused = true;
+    else if (active !== document.body) this.#focused = false;
+    if (this.#focused && active === document.body && !next.disabled) next.focus({ preventScroll: true });
   }
 
   /** @param {number} source the frame whose markers are followed */
@@ -80,13 +87,14 @@ export class TracePanel {
     if (!canEdit(store.state)) return;
     const fields = { movie_id: store.state.movieId, frame_start: source, keep_placed: 1, request_key: freshKey() };
     store.dispatch({ type: 'markers/kept' });
+    let retry = null;
     for (let attempt = 0; ; attempt += 1) {
       store.dispatch({ type: 'trace/asked', source, attempt });
       const { lease } = store.state;
       if (lease.kind !== 'held') return;
       try {
         await this.saver.flush();
-        await traceMovie({ ...fields, analysis_lease_id: lease.id }, attempt);
+        await traceMovie({ ...fields, analysis_lease_id: lease.id }, retry);
         store.dispatch({ type: 'trace/accepted', source, now: now() });
         announce('The trace has started.');
         this.onAccepted();
@@ -102,6 +110,7 @@ export class TracePanel {
           store.dispatch({ type: 'trace/refused', message: problem.message });
           return;
         }
+        retry = retryReason(problem);
         const wait = Math.max(problem.retryAfter ?? 0, backoff(attempt + 1, Math.random()));
         await new Promise((resolve) => setTimeout(resolve, wait * 1000));
       }

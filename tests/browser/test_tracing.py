@@ -32,9 +32,11 @@ async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
     await _marked(at, movie_id, film)
     asked: list[dict[str, Any]] = []
     answered: list[dict[str, Any]] = []
+    reasons: list[str | None] = []
 
     async def lose_the_first_answer(route: Route) -> None:
         asked.append(route.request.post_data_json)
+        reasons.append(route.request.headers.get("x-retry-reason"))
         reply = await route.fetch()
         answered.append(await reply.json())
         if len(asked) == 1:
@@ -49,6 +51,7 @@ async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
     assert asked[0] == asked[1], "the same intent, byte for byte"
     assert answered[0]["job_id"] == answered[1]["job_id"]
     assert [answer["replayed"] for answer in answered] == [False, True]
+    assert reasons == [None, "network"]
 
 
 async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(

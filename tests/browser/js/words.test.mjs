@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { basis, measures } from '../../../frontend/js/measures.js';
-import { Problem, kindOf, retryAfterSeconds } from '../../../frontend/js/problem.js';
+import { Problem, asProblem, kindOf, retryAfterSeconds, retryReason } from '../../../frontend/js/problem.js';
 import { lostRuns, lostSentence, nextDoubtful, spans } from '../../../frontend/js/spans.js';
 import { initialState, reduce } from '../../../frontend/js/state.js';
 import * as w from '../../../frontend/js/words.js';
@@ -132,6 +132,14 @@ test('a problem\'s kind decides whether to try again', () => {
   assert.deepEqual(kinds, ['unreachable', 'unreachable', 'unreachable', 'conflict', 'refused', 'signed-out', 'missing', 'invalid', 'invalid']);
   assert.equal(new Problem({ kind: 'unreachable' }).retryable, true);
   assert.equal(new Problem({ kind: 'conflict' }).retryable, false);
+});
+
+test('why a request is repeated is said in the words that the server counts', () => {
+  const unreachable = (facts) => retryReason(new Problem({ kind: 'unreachable', ...facts }));
+  assert.equal(unreachable({ status: 429 }), 'throttled');
+  assert.equal(unreachable({ status: 503 }), 'unavailable');
+  assert.equal(retryReason(asProblem(new TypeError('fetch failed'))), 'network');
+  assert.equal(retryReason(asProblem(new DOMException('late', 'TimeoutError'))), 'timeout');
 });
 
 test('Retry-After is read as seconds and as a date', () => {
