@@ -20,10 +20,11 @@ log = structlog.get_logger()
 
 
 async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: asyncio.Event, preset: str) -> str:
-    """Returns what became of it: `foreign`, `nothing to do`, `completed`, `failed`, `handed back` or `lost`.
+    """Returns what became of it: `foreign`, `nothing to do`, `completed`, `failed`, `handed back`, `lost`, `abandoned`.
 
     A message is deleted after a claim or a proven no-op: from then on the row and the sweeper keep the job. A foreign
-    one is left to the queue's dead letters. Raises Unavailable, with the message left in the queue.
+    one is left to the queue's dead letters. `abandoned`: something that nobody foresaw, and the job's end could not be
+    written either; the sweeper takes it up. Raises Unavailable, with the message left in the queue.
     """
     try:
         message = delivery.message()
@@ -34,16 +35,26 @@ async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: async
     with structlog.contextvars.bound_contextvars(
         movie_id=message.movie_id, job_id=message.job_id, attempt=message.attempt
     ):
-        lease = await claim(stores, message)
         try:
-            await stores.queue.delete(delivery)
+            lease = await claim(stores, message)
+            await _delete(stores, delivery)
+            if lease is None:
+                log.info("job.nothing_to_do", receives=delivery.receives)
+                return "nothing to do"
+            log.info("job.claimed", kind=lease.job.kind, waited=max(0, stores.clock.now() - lease.job.started_at))
+            return await _hold_and_run(stores, lease, engine, stop, preset)
         except Unavailable:
-            log.warning("queue.delete_failed")  # it will come again, and be a no-op
-        if lease is None:
-            log.info("job.nothing_to_do", receives=delivery.receives)
-            return "nothing to do"
-        log.info("job.claimed", kind=lease.job.kind, waited=max(0, stores.clock.now() - lease.job.started_at))
-        return await _hold_and_run(stores, lease, engine, stop, preset)
+            raise
+        except Exception:  # logged here, where the job's ids are bound
+            log.exception("job.abandoned")
+            return "abandoned"
+
+
+async def _delete(stores: Stores, delivery: Delivery) -> None:
+    try:
+        await stores.queue.delete(delivery)
+    except Unavailable:
+        log.warning("queue.delete_failed")  # it will come again, and be a no-op
 
 
 async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: asyncio.Event, preset: str) -> str:
