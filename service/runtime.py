@@ -105,11 +105,23 @@ async def open_runtime(
             await objects.ensure_bucket()
             queue_url = await ensure_queue(sqs, queue_name(settings))
         else:
-            queue_url = settings.queue_url or (await sqs.get_queue_url(QueueName=queue_name(settings)))["QueueUrl"]
+            queue_url = settings.queue_url or await _queue_by_name(sqs, queue_name(settings))
         stores = build_stores(
             Database(dynamodb, settings.table_prefix), objects, Queue(sqs, queue_url), settings.policy(), clock, ids
         )
         yield Runtime(settings=settings, stores=stores, endpoint=endpoint)
+
+
+class NotSetUp(Exception):
+    """A part of the deployment that `tiptrace admin create-tables` makes is missing."""
+
+
+async def _queue_by_name(sqs: Any, name: str) -> str:
+    try:
+        url: str = (await sqs.get_queue_url(QueueName=name))["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        raise NotSetUp(f"There is no queue {name}. Run `tiptrace admin create-tables` first.") from None
+    return url
 
 
 def queue_name(settings: Settings) -> str:

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import uvicorn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from service.cli.manners import data_option, ends_plainly, joined, read_settings
-from service.cli.serve import web_server
+from service.cli.serve import WebServer
 from service.local.datadir import DataDirInUse, find_running
 from service.local.demo import Compared, DemoFailed, Placed, Student, compared
 from service.runtime import Runtime
@@ -41,7 +40,7 @@ async def demo(port: int, movie: Path | None, once: bool, data: Path | None) -> 
         raise DataDirInUse(settings.data, running)
     console = Console()
     # With --once nobody needs to know the port: any free one will do.
-    async with _served(web_server(settings, "127.0.0.1", 0 if once else port)) as (address, closed):
+    async with _served(WebServer(settings, "127.0.0.1", 0 if once else port)) as (address, closed):
         async with joined(settings.data) as runtime:
             user_id, api_key = await _demo_user(runtime)
         try:
@@ -59,16 +58,13 @@ async def demo(port: int, movie: Path | None, once: bool, data: Path | None) -> 
 
 
 @asynccontextmanager
-async def _served(server: uvicorn.Server) -> AsyncIterator[tuple[str, asyncio.Task[None]]]:
+async def _served(server: WebServer) -> AsyncIterator[tuple[str, asyncio.Task[None]]]:
     """The address of a server that is up, and the task that ends with it."""
     serving = asyncio.create_task(server.serve())
     try:
-        while not server.started:
-            if serving.done():
-                raise click.ClickException("The service did not start; the lines above say why.")
-            await asyncio.sleep(0.05)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}", serving
+        if not await server.is_up(serving):
+            raise click.ClickException("The service did not start; the lines above say why.")
+        yield server.address, serving
     finally:
         server.should_exit = True
         await serving

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
 from service import logs
@@ -17,7 +18,7 @@ from service.domain.errors import TiptraceError
 from service.local.connection import endpoint_of
 from service.local.datadir import DataDirInUse
 from service.local.emulator import EmulatorFailed
-from service.runtime import Runtime, open_runtime
+from service.runtime import NotSetUp, Runtime, open_runtime
 from service.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,7 +48,7 @@ def ends_plainly(command: Callable[..., Coroutine[Any, Any, int | None]]) -> Cal
             code = asyncio.run(command(*args, **kwargs))
         except TiptraceError as fault:
             raise click.ClickException(fault.message) from None
-        except (DataDirInUse, EmulatorFailed) as fault:
+        except (DataDirInUse, EmulatorFailed, NotSetUp, BotoCoreError, ClientError) as fault:
             raise click.ClickException(str(fault)) from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import structlog
@@ -27,19 +30,49 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def web_server(settings: Settings, host: str, port: int) -> uvicorn.Server:
-    """The web service with its workers, ready to `serve()`; its lifespan opens and closes everything."""
-    config = uvicorn.Config(
-        create_app(settings),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=int(settings.grace_seconds) + 5,
-    )
-    return uvicorn.Server(config)
+class WebServer(uvicorn.Server):
+    """The web service with its workers; its lifespan opens and closes everything. A stop asked for ends with code 0."""
+
+    def __init__(self, settings: Settings, host: str, port: int) -> None:
+        super().__init__(
+            uvicorn.Config(
+                create_app(settings),
+                host=host,
+                port=port,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=int(settings.grace_seconds) + 5,
+            )
+        )
+
+        self._up = asyncio.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self._up.set()
+
+    async def is_up(self, serving: asyncio.Task[None]) -> bool:
+        """Wait until it listens; False if `serving`, the task that runs it, ended before."""
+        waiting = asyncio.create_task(self._up.wait())
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        return self.started and not serving.done()
+
+    @property
+    def address(self) -> str:
+        """Where it listens, once it does."""
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Uvicorn would end the process by the very signal that asked it to stop; here that is a success."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
 
 
 @click.command()
@@ -53,8 +86,11 @@ async def serve(host: str, port: int, workers: int | None, data: Path | None) ->
     settings = read_settings(data=data, workers=workers)
     if settings.backend == "embedded" and (running := find_running(settings.data)):
         raise DataDirInUse(settings.data, running)
-    server = web_server(settings, host, port)
-    await server.serve()
+    server = WebServer(settings, host, port)
+    serving = asyncio.create_task(server.serve())
+    if await server.is_up(serving):
+        click.echo(f"tiptrace is at {server.address} (Ctrl-C stops it)")
+    await serving
     return 0 if server.started else 1
 
 
