@@ -32,6 +32,7 @@ ARGUMENTS = [
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 Opens = Callable[..., Awaitable[Visitor]]
+Makes = Callable[[str], str]
 
 
 @pytest.fixture(scope="package")
@@ -68,6 +69,23 @@ def traced_movie(site: Site, bean: str) -> str:
     """A traced movie for tests that only look at it, held by nobody."""
     site.free(bean)
     return bean
+
+
+@pytest.fixture(scope="package")
+def seed(site: Site, ada: Person, film: Filmed) -> str:
+    return site.upload(ada, film, "Seed")
+
+
+@pytest.fixture
+def new_movie(site: Site, seed: str) -> Makes:
+    """Makes movies of Ada's that are ready and untouched."""
+    return lambda title: site.copy(seed, title)
+
+
+@pytest.fixture
+def new_traced_movie(site: Site, bean: str) -> Makes:
+    """Makes movies of Ada's that are traced."""
+    return lambda title: site.copy(bean, title)
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")

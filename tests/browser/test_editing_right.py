@@ -9,14 +9,14 @@ import pytest
 from playwright.async_api import Route, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.site import Filmed, Person, Site
+from tests.browser.site import Person, Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.fixture(scope="module")
-def sunflower(site: Site, ada: Person, film: Filmed) -> str:
-    return site.upload(ada, film, "Sunflower hypocotyl")
+def sunflower(site: Site, seed: str) -> str:
+    return site.copy(seed, "Sunflower hypocotyl")
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.conftest import Opens
-from tests.browser.site import Filmed, Person, Site
+from tests.browser.conftest import Makes, Opens
+from tests.browser.site import Filmed, Person
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -32,9 +32,9 @@ async def _tab_to(page: Page, selector: str) -> None:
 
 
 async def test_a_marker_is_moved_and_a_trace_started_by_keyboard_alone(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
-    movie_id = site.upload(ada, film, "By keyboard")
+    movie_id = new_movie("By keyboard")
     at = await visit(ada)
     await at.analyze(movie_id)
     await at.editable()
@@ -94,9 +94,9 @@ async def test_a_phone_shows_one_sheet_with_tabs_and_the_primary_action_always(
 
 
 async def test_a_finger_on_a_marker_moves_it_and_beside_it_scrolls_the_page(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
-    movie_id = site.upload(ada, film, "By finger")
+    movie_id = new_movie("By finger")
     at = await visit(ada, width=390)
     await at.analyze(movie_id)
     await at.editable()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.conftest import Opens
+from tests.browser.conftest import Makes, Opens
 from tests.browser.site import HEIGHT, Filmed, Person, Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -132,9 +132,9 @@ async def test_a_text_file_is_refused_before_anything_is_sent(ada: Person, visit
 
 
 async def test_a_deleted_movie_can_be_brought_back_and_a_title_changed(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
-    site.upload(ada, film, "Maize, wrong title")
+    new_movie("Maize, wrong title")
     at = await visit(ada)
     await at.open("/")
     card = at.page.locator(".movie", has_text="Maize")

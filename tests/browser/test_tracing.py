@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Route, expect
 
-from tests.browser.conftest import Opens
+from tests.browser.conftest import Makes, Opens
 from tests.browser.site import Filmed, Person, Site, filmed
 from tests.browser.visitor import Visitor
 
@@ -24,9 +24,9 @@ async def _marked(at: Visitor, movie_id: str, film: Filmed) -> None:
 
 
 async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
-    movie_id = site.upload(ada, film, "Pea, bad line")
+    movie_id = new_movie("Pea, bad line")
     at = await visit(ada)
     at.watch.expected.append("ERR_FAILED")
     await _marked(at, movie_id, film)
@@ -55,9 +55,9 @@ async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
 
 
 async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
-    movie_id = site.upload(ada, film, "Morning glory")
+    movie_id = new_movie("Morning glory")
     at = await visit(ada)
     await _marked(at, movie_id, film)
     await at.page.get_by_role("button", name="Trace movie").click()
@@ -71,9 +71,9 @@ async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(
 
 
 async def test_a_cancelled_trace_says_so_and_gives_the_markers_back(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
-    movie_id = site.upload(ada, film, "Cress")
+    movie_id = new_movie("Cress")
     at = await visit(ada)
     await _marked(at, movie_id, film)
     placed = await at.position("Apex")
@@ -149,9 +149,9 @@ async def _css_color(at: Visitor, name: str) -> list[int]:
 
 
 async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_traced_movie: Makes, ada: Person, visit: Opens
 ) -> None:
-    movie_id = site.traced(ada, film, "Arabidopsis, corrected")
+    movie_id = new_traced_movie("Arabidopsis, corrected")
     at = await visit(ada)
     await at.analyze(movie_id)
     await at.editable()
@@ -169,9 +169,9 @@ async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there(
 
 
 async def test_markers_are_renamed_added_and_removed_and_all_of_it_can_be_undone(
-    site: Site, ada: Person, film: Filmed, visit: Opens
+    new_traced_movie: Makes, ada: Person, visit: Opens
 ) -> None:
-    movie_id = site.traced(ada, film, "Renamed")
+    movie_id = new_traced_movie("Renamed")
     at = await visit(ada)
     await at.analyze(movie_id)
     await at.editable()
@@ -197,8 +197,8 @@ async def test_markers_are_renamed_added_and_removed_and_all_of_it_can_be_undone
     await expect(at.page.locator(".marker-main", has_text="Apex")).to_be_visible()
 
 
-async def test_trim_and_interval_are_set_and_kept(site: Site, ada: Person, film: Filmed, visit: Opens) -> None:
-    movie_id = site.traced(ada, film, "Trimmed")
+async def test_trim_and_interval_are_set_and_kept(new_traced_movie: Makes, ada: Person, visit: Opens) -> None:
+    movie_id = new_traced_movie("Trimmed")
     at = await visit(ada)
     await at.analyze(movie_id)
     await at.editable()
