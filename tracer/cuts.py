@@ -24,17 +24,21 @@ class CutFinder:
     """Fed with every frame's `small` picture in order; keeps one thumbnail and a running mean."""
 
     def __init__(self) -> None:
+        self.blanks_before = 0
+        self._blanks = 0
         self._last: npt.NDArray[np.float32] | None = None
         self._usual = 2.0
 
     def is_cut(self, gray: Gray) -> bool:
         """Does a new scene begin with this frame? Blank frames are passed over: what follows them is compared with
-        what was before.
+        what was before, and if that is a cut, `blanks_before` tells how many of them lead over to it.
         """
         thumb = thumbnail(gray)
         if float(cv2.meanStdDev(thumb)[1][0, 0]) < _BLANK:
+            self._blanks += 1
             return False
         before, self._last = self._last, thumb
+        self.blanks_before, self._blanks = self._blanks, 0
         if before is None:
             return False
         difference = float(np.abs(thumb - before).mean())
@@ -45,10 +49,12 @@ class CutFinder:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs to go on in another process."""
-        return {"cut_usual": np.array(self._usual), **({} if self._last is None else {"cut_last": self._last})}
+        kept = {"cut_usual": np.array(self._usual), "cut_blanks": np.array(self._blanks)}
+        return kept if self._last is None else {**kept, "cut_last": self._last}
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self._usual = float(arrays["cut_usual"])
+        self._blanks = int(arrays["cut_blanks"])
         self._last = arrays.get("cut_last")
 
 

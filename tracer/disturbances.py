@@ -148,12 +148,18 @@ def disturbance(name: str, seed: int, frames: int, unit: float) -> Disturbance:
         ringed=bool(kind.get("ringed")),
         sweeps=bool(kind.get("sweeps")),
         swing=float(kind.get("swing", 0.52)),
-        turns=float(kind.get("turns", 1.5)),
+        turns=_turns(kind, frames),
         crf=int(kind.get("crf", 20)),
         card_from=card_from,
         seed=seed,
         unit=unit,
     )
+
+
+def _turns(kind: dict[str, float | bool], frames: int) -> float:
+    """Swings in the whole movie. A fast sweep is fast from frame to frame, however long the movie."""
+    turns = float(kind.get("turns", 1.5))
+    return max(0.5, turns * frames / 120) if kind.get("sweeps") else turns
 
 
 def _times(rng: np.random.Generator, frames: int, dropped: float) -> npt.NDArray[np.float64]:

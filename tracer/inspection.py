@@ -36,7 +36,7 @@ class Survey:
         if frame.time is not None:
             self._times.append(frame.time)
         if self._cuts.is_cut(frame.small()):
-            self._cut_frames.append(frame.number)
+            self._cut_frames.append(frame.number - self._cuts.blanks_before)
 
     def inspection(self, movie: Movie) -> Inspection:
         """The record for `movie` after its last frame was added."""

@@ -19,7 +19,7 @@ from tracer.tiles import Flowed, flow
 CONTEXT = 3.0  # times the patch's size that is looked at where two places look alike
 _FASTEST = 25.0  # pixels a frame that a prediction may go
 _ITERATIONS = 5
-# An alignment that fits so well, so near to what was expected, needs no flow: (likeness with key and last frame, pixels).
+# An alignment that fits so well, so near to what was expected, needs no flow: likeness with key and last frame, pixels.
 _EASY_NEAR, _EASY_FAR = (0.82, 0.82, 1.5), (0.85, 0.90, 4.0)
 
 

@@ -33,6 +33,18 @@ def test_the_scene_behind_a_black_frame_is_compared_with_the_one_before() -> Non
     assert cuts([PLANT] * 4 + [np.zeros_like(PLANT)] + [CARD] * 4) == [5]
 
 
+def test_black_frames_that_lead_over_to_a_new_scene_are_counted() -> None:
+    """A03: a card that fades in begins with its first black frame."""
+    finder = CutFinder()
+    for picture in [PLANT] * 4 + [np.zeros_like(PLANT)] * 2:
+        assert not finder.is_cut(picture)
+    assert finder.is_cut(CARD)
+    assert finder.blanks_before == 2
+    assert not finder.is_cut(CARD)
+    assert finder.is_cut(PLANT)
+    assert finder.blanks_before == 0
+
+
 def test_a_shaking_camera_is_no_cut() -> None:
     assert cuts([np.roll(PLANT, n % 5, axis=1) for n in range(12)]) == []
 
