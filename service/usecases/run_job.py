@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 
+from service import metrics
 from service.domain.errors import EngineCrashed, FenceLost, Unavailable
 from service.domain.failures import INTERNAL, Failure
-from service.domain.job import Chunk, Done, InspectTask, Output, Progress, Stopped, TraceTask
+from service.domain.job import Chunk, Done, InspectTask, Output, Progress, TraceTask
 from service.domain.movie import COMPLETED, READY
 from service.domain.receipt import TERMINAL, Receipt
 from service.store import conditions as when
 from service.store.objects import ObjectMissing, Stored
 from service.store.queue import JobMessage
 from service.store.stores import Stores
-from service.usecases.end_job import completed_writes, failed_writes
+from service.usecases.end_job import commit_end, completed_writes, failed_writes
 from service.usecases.job_lease import JobLease
 from service.usecases.trace_plan import frame_writes, trace_result, trace_task
 
@@ -97,7 +98,7 @@ async def fail(stores: Stores, lease: JobLease, failure: Failure) -> str:
 
     async def attempt(now: int) -> None:
         condition = when.holds_fence(lease.fence, now)
-        await stores.transact(failed_writes(stores, lease.movie, lease.job, failure, now, condition))
+        await commit_end(stores, failed_writes(stores, lease.movie, lease.job, failure, now, condition))
 
     async def applied() -> bool:
         receipt = await _own_receipt(stores, lease)
@@ -168,6 +169,14 @@ async def _published(stores: Stores, lease: JobLease) -> bool:
     return receipt is not None and receipt.state == "done" and receipt.attempts == lease.job.attempt
 
 
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
+    """Count and time one stage of a job. Stages that are repeated overwrite their own output and no other."""
+    metrics.ATTEMPTS.labels(stage=name).inc()
+    with metrics.STAGE_SECONDS.labels(stage=name).time():
+        yield
+
+
 # inspection
 
 
@@ -175,7 +184,8 @@ async def _inspect(stores: Stores, lease: JobLease, receipt: Receipt, place: Wor
     inputs = receipt.inputs
     origin = Stored(inputs["source"]["key"], inputs["source"]["length"], inputs["source"]["etag"])
     source = place.folder / "movie"
-    await _fetch_verified(stores, origin.key, source, inputs)
+    with _stage("fetch"):
+        await _fetch_verified(stores, origin.key, source, inputs)
     task = InspectTask(
         source=source,
         folder=place.folder,
@@ -183,15 +193,18 @@ async def _inspect(stores: Stores, lease: JobLease, receipt: Receipt, place: Wor
         max_pixels=stores.policy.max_pixels,
         max_frames=stores.policy.max_frames,
     )
-    async with aclosing(place.engine.inspect(task, place.stop)) as outputs:
-        async for output in outputs:
-            if isinstance(output, Progress):
-                await _note_progress(stores, lease, output.last_frame)
-            elif isinstance(output, Stopped):
-                return await hand_back(stores, lease)
-            elif isinstance(output, Done):
-                return await _publish_inspection(stores, lease, origin, receipt, output)
-    raise EngineCrashed
+    with _stage("inspect"):
+        async with aclosing(place.engine.inspect(task, place.stop)) as outputs:
+            async for output in outputs:
+                if isinstance(output, Progress):
+                    await _note_progress(stores, lease, output.last_frame)
+                else:
+                    break
+            else:
+                raise EngineCrashed
+    if isinstance(output, Done):
+        return await _publish_inspection(stores, lease, origin, receipt, output)
+    return await hand_back(stores, lease)
 
 
 async def _note_progress(stores: Stores, lease: JobLease, frame: int) -> None:
@@ -253,7 +266,8 @@ async def _publish_inspection(stores: Stores, lease: JobLease, origin: Stored, r
         writes = completed_writes(stores, lease.movie, lease.job, write, found, found["decoded_frames"], now)
         await stores.transact(writes)
 
-    await asyncio.shield(lease.write(attempt, lambda: _published(stores, lease), ends=True))
+    with _stage("publish"):
+        await asyncio.shield(lease.write(attempt, lambda: _published(stores, lease), ends=True))
     log.info("job.ended", outcome="completed", frames=found["decoded_frames"])
     if origin.key.startswith("uploads/"):
         await stores.objects.delete(origin.key)
@@ -265,22 +279,26 @@ async def _publish_inspection(stores: Stores, lease: JobLease, origin: Stored, r
 
 async def _trace(stores: Stores, lease: JobLease, receipt: Receipt, place: Workplace) -> str:
     source = place.folder / "movie"
-    with source.open("wb") as file:
+    with _stage("fetch"), source.open("wb") as file:
         async for piece in stores.objects.download(stores.objects.key_of(receipt.inputs["source"])):
             await asyncio.to_thread(file.write, piece)
-    await _clean_hidden(stores, lease)
+    with _stage("clear"):
+        await _clean_hidden(stores, lease)
     task = await trace_task(stores, lease, receipt, source, place.folder, place.video_preset)
     last = task.resume_after if task.resume_after is not None else task.frame_start
-    async with aclosing(place.engine.trace(task, place.stop)) as outputs:
-        async for output in outputs:
-            if isinstance(output, Chunk):
-                await _write_chunk(stores, lease, receipt, output)
-                last = output.last
-            elif isinstance(output, Stopped):
-                return await hand_back(stores, lease)
-            elif isinstance(output, Done):
-                return await _publish_trace(stores, lease, receipt, output, last)
-    raise EngineCrashed
+    with _stage("trace"):
+        async with aclosing(place.engine.trace(task, place.stop)) as outputs:
+            async for output in outputs:
+                if isinstance(output, Chunk):
+                    await _write_chunk(stores, lease, receipt, output)
+                    last = output.last
+                else:
+                    break
+            else:
+                raise EngineCrashed
+    if isinstance(output, Done):
+        return await _publish_trace(stores, lease, receipt, output, last)
+    return await hand_back(stores, lease)
 
 
 async def _clean_hidden(stores: Stores, lease: JobLease) -> None:
@@ -298,6 +316,8 @@ async def _write_chunk(stores: Stores, lease: JobLease, receipt: Receipt, chunk:
     if chunk.checkpoint is not None:
         await stores.objects.put(checkpoint_key(lease, chunk.last), chunk.checkpoint, "application/octet-stream")
         checkpoint = chunk.last
+        metrics.ARTIFACT_BYTES.labels(artifact="checkpoint").inc(len(chunk.checkpoint))
+    _count_retraced(lease, chunk)
     puts = frame_writes(stores, lease, receipt, chunk)
 
     async def attempt(now: int) -> None:
@@ -305,6 +325,12 @@ async def _write_chunk(stores: Stores, lease: JobLease, receipt: Receipt, chunk:
 
     # The same frames may be put twice; and whatever refuses them, also after a lost reply, has ended this hold.
     await lease.write(attempt)
+
+
+def _count_retraced(lease: JobLease, chunk: Chunk) -> None:
+    """Frames that an earlier attempt had stored behind its last checkpoint are computed again."""
+    stored = int(lease.movie.row.get("last_frame_tracked") or 0) if lease.job.attempt > 1 else -1
+    metrics.FRAMES_RETRACED.inc(sum(1 for frame in chunk.frames if frame.number <= stored))
 
 
 def checkpoint_key(lease: JobLease, frame: int) -> str:
@@ -328,7 +354,8 @@ async def _publish_trace(stores: Stores, lease: JobLease, receipt: Receipt, done
         frames = last - receipt.inputs["frame_start"]
         await stores.transact(completed_writes(stores, lease.movie, lease.job, write, result, frames, now))
 
-    await asyncio.shield(lease.write(attempt, lambda: _published(stores, lease), ends=True))
+    with _stage("publish"):
+        await asyncio.shield(lease.write(attempt, lambda: _published(stores, lease), ends=True))
     log.info("job.ended", outcome="completed", frames=last - receipt.inputs["frame_start"])
     await _delete_former(stores, lease, before, urns["labelled"])
     return "completed"
@@ -348,6 +375,8 @@ async def _upload_files(stores: Stores, lease: JobLease, done: Done) -> dict[str
     for kind, path in done.files.items():
         name, content_type = _CONTENT[kind]
         key = f"movies/{lease.movie.movie_id}/{lease.job.job_id}/{name}"
-        await stores.objects.upload(key, path, content_type)
+        with _stage("store"):
+            length = await stores.objects.upload(key, path, content_type)
+        metrics.ARTIFACT_BYTES.labels(artifact=kind).inc(length)
         urns[kind] = stores.objects.urn(key)
     return urns

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import structlog
 
+from service import metrics
 from service.domain.errors import FenceLost, Unavailable
 from service.store.queue import Delivery, MalformedMessage
 from service.store.stores import Stores
@@ -41,8 +42,14 @@ async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: async
             if lease is None:
                 log.info("job.nothing_to_do", receives=delivery.receives)
                 return "nothing to do"
-            log.info("job.claimed", kind=lease.job.kind, waited=max(0, stores.clock.now() - lease.job.started_at))
-            return await _hold_and_run(stores, lease, engine, stop, preset)
+            waited = _waited(stores, lease)
+            metrics.QUEUE_WAIT.labels(kind=lease.job.kind).observe(waited)
+            log.info("job.claimed", kind=lease.job.kind, waited=waited)
+            started = stores.clock.monotonic()
+            outcome = await _hold_and_run(stores, lease, engine, stop, preset)
+            took = stores.clock.monotonic() - started
+            metrics.JOB_SECONDS.labels(kind=lease.job.kind, outcome=outcome).observe(took)
+            return outcome
         except Unavailable:
             raise
         except Exception:  # logged here, where the job's ids are bound
@@ -50,11 +57,17 @@ async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: async
             return "abandoned"
 
 
+def _waited(stores: Stores, lease: JobLease) -> int:
+    """Seconds from the job's admission, or from its last announcement if it was handed back, to this claim."""
+    job = lease.job
+    return max(0, stores.clock.now() - (job.started_at if job.attempt == 1 else job.announced_at))
+
+
 async def _delete(stores: Stores, delivery: Delivery) -> None:
     try:
         await stores.queue.delete(delivery)
-    except Unavailable:
-        log.warning("queue.delete_failed")  # it will come again, and be a no-op
+    except Exception:  # whatever it is: the message will come again, and be a no-op
+        log.warning("queue.delete_failed", exc_info=True)
 
 
 async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: asyncio.Event, preset: str) -> str:

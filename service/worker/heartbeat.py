@@ -7,6 +7,7 @@ import random
 
 import structlog
 
+from service import metrics
 from service.domain.errors import FenceLost, Unavailable
 from service.usecases.job_lease import JobLease
 
@@ -25,12 +26,14 @@ async def keep(lease: JobLease, interval: float) -> None:
         if due > 0:
             await asyncio.sleep(due * random.uniform(0.9, 1.0))  # noqa: S311  jitter is no secret
             continue
+        metrics.HEARTBEAT_LATENESS.labels(kind="tracing").observe(-due)
         try:
             await lease.renew()
             continue
         except FenceLost:
             raise
         except Unavailable:
+            metrics.HEARTBEATS_LATE.labels(kind="tracing").inc()
             log.warning("heartbeat.late", seconds=round(lease.since_renewal(), 1))
         except Exception:  # credentials that ran out, say: the job goes on as long as its lease
             log.exception("heartbeat.failed", seconds=round(lease.since_renewal(), 1))
