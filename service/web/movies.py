@@ -16,6 +16,7 @@ from service.usecases.read_movie import metadata
 from service.web import intent
 from service.web.auth import caller
 from service.web.context import stores
+from service.web.kinds import flag
 from service.web.render import said
 from service.web.schemas import (
     DeleteMovie,
@@ -24,7 +25,6 @@ from service.web.schemas import (
     OfMovie,
     SetMetadata,
     SetResearch,
-    flag,
     parsed,
 )
 

@@ -1,119 +1,28 @@
-"""What each route takes, as records. A form sends '12' where JSON sends 12; both are the same number here."""
+"""What each route takes, as records."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal, TypeVar
 
 import structlog
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from service.domain.errors import InvalidParameter
-from service.domain.ids import MOVIE_ID, USER_ID
-from service.web.fields import fields, json_value
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,10}\Z")
-_DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?\Z")
-_FLAGS = {"0": False, "1": True, "false": False, "true": True, "no": False, "yes": True, "off": False, "on": True}
-_LARGEST = 2**31 - 1
-_MAX_OPTIONS = 4000
-_MAX_NAME = 200
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
-        raise ValueError("must be a whole number")
-    return value
-
-
-def _decimal(value: Any) -> Any:
-    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:  # nor is it NaN
-        raise ValueError("must be a number")
-    return float(value)
-
-
-def _flag(value: Any) -> Any:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | str) and str(value).strip().lower() in _FLAGS:
-        return _FLAGS[str(value).strip().lower()]
-    raise ValueError("must be 0 or 1")
-
-
-def _text(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError("must be text")
-    if "\x00" in value:
-        raise ValueError("must not hold control characters")
-    return value
-
-
-def _optional_text(value: Any) -> Any:
-    return None if value is None else _text(value).strip() or None
-
-
-def _short(value: str | None) -> str | None:
-    """A constraint of pydantic's own would break on None."""
-    if value is not None and len(value) > _MAX_NAME:
-        raise ValueError(f"must have at most {_MAX_NAME} characters")
-    return value
-
-
-def _lease_id(value: Any) -> Any:
-    """An empty one counts as missing. A malformed one is kept: it is simply nobody's, a conflict and no bad request."""
-    return _optional_text(value)
-
-
-def _matching(pattern: re.Pattern[str], what: str) -> BeforeValidator:
-    def check(value: Any) -> Any:
-        if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise ValueError(f"is not {what}")
-        return value
-
-    return BeforeValidator(check)
-
-
-def _described(pattern: re.Pattern[str]) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern.removesuffix(chr(92) + 'Z')}$"})
-
-
-def _json_list(value: Any) -> Any:
-    """A form sends the list as JSON text."""
-    if isinstance(value, str):
-        try:
-            value = json_value(value)
-        except ValueError:
-            raise ValueError("must be a JSON list of points") from None
-    if not isinstance(value, list):
-        raise ValueError("must be a JSON list of points")
-    return value
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-Frame = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
-Decimal = Annotated[float, BeforeValidator(_decimal)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
-Text = Annotated[str, BeforeValidator(_text)]
-MovieId = Annotated[str, _matching(MOVIE_ID, "the id of a movie"), _described(MOVIE_ID)]
-UserId = Annotated[str, _matching(USER_ID, "the id of a user"), _described(USER_ID)]
-LeaseId = Annotated[str | None, BeforeValidator(_lease_id)]
-Name = Annotated[str | None, BeforeValidator(_optional_text), AfterValidator(_short)]
-CourseId = Name
-Points = Annotated[list[Any], BeforeValidator(_json_list)]
+from service.web.fields import fields
+from service.web.kinds import (
+    CourseId,
+    Decimal,
+    Flag,
+    Frame,
+    LeaseId,
+    MovieId,
+    Name,
+    Options,
+    Points,
+    Text,
+    UserId,
+    Whole,
+)
 
 
 class Parameters(BaseModel):
@@ -158,20 +67,7 @@ class Trace(OfMovie):
     analysis_lease_id: LeaseId = None
     request_key: str | None = None
     keep_placed: Flag = False
-    options: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("options", mode="before")
-    @classmethod
-    def _flat(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            try:
-                value = json_value(value)
-            except ValueError:
-                value = None
-        plain = isinstance(value, dict) and all(isinstance(v, str | int | float | bool) for v in value.values())
-        if not plain or len(repr(value)) > _MAX_OPTIONS:
-            raise ValueError("must be a small JSON object of names and plain values")
-        return value
+    options: Options = Field(default_factory=dict)
 
 
 class ReceiptOf(Parameters):
@@ -179,10 +75,10 @@ class ReceiptOf(Parameters):
 
 
 class NewMovie(Parameters):
-    title: Annotated[str, BeforeValidator(_text), Field(max_length=200)] = ""
-    description: Annotated[str, BeforeValidator(_text), Field(max_length=4000)] = ""
-    movie_data_sha256: Annotated[str, BeforeValidator(_text), Field(max_length=64)]
-    movie_data_length: Annotated[int, BeforeValidator(_whole)]
+    title: Annotated[Text, Field(max_length=200)] = ""
+    description: Annotated[Text, Field(max_length=4000)] = ""
+    movie_data_sha256: Annotated[Text, Field(max_length=64)]
+    movie_data_length: Whole
     research_use: Flag = False
     credit_by_name: Flag = False
     attribution_name: Name = None
@@ -253,7 +149,7 @@ class SetMetadata(Parameters):
 class SetResearch(OfMovie):
     research_use: Flag | None = None
     credit_by_name: Flag | None = None
-    attribution_name: Annotated[str | None, BeforeValidator(_text), Field(max_length=200)] = None
+    attribution_name: Annotated[Text, Field(max_length=200)] | None = None
 
 
 class Export(OfMovie):
@@ -269,7 +165,7 @@ class MovieData(OfMovie):
 
 
 class SignIn(Parameters):
-    token: Annotated[str, BeforeValidator(_text), Field(max_length=1000)]
+    token: Annotated[Text, Field(max_length=1000)]
 
 
 P = TypeVar("P", bound=Parameters)
@@ -294,14 +190,6 @@ def checked(kind: type[P], found: dict[str, Any]) -> P:
         first = error.errors(include_url=False, include_input=False)[0]
         name = ".".join(str(part) for part in first["loc"][:1]) or "parameters"
         raise InvalidParameter(name, _why(first)) from None
-
-
-def flag(value: Any, name: str) -> bool:
-    """A field whose kind depends on another field. Raises InvalidParameter."""
-    try:
-        return bool(_flag(value))
-    except ValueError as error:
-        raise InvalidParameter(name, str(error)) from None
 
 
 def _why(problem: Any) -> str:
