@@ -14,7 +14,7 @@ from service.store import conditions as when
 from service.store.expressions import Condition
 from service.store.stores import Stores
 from service.store.table import ConditionFailed, TransactionRefused, Write
-from service.usecases.end_job import replaced_writes
+from service.usecases.end_job import commit_end, replaced_writes
 
 _ROUNDS = 4
 
@@ -140,7 +140,7 @@ async def _granted(
         if len(writes) == 1:
             await stores.movies.grant(movie, lease, now, over)
         else:
-            await stores.transact(writes)
+            await commit_end(stores, writes)
     except ConditionFailed as refusal:
         return refusal.item is not None and refusal.item.get("analysis_lease_id") == lease.lease_id
     except TransactionRefused:

@@ -9,7 +9,7 @@ from service.domain.movie import Movie
 from service.store import conditions as when
 from service.store.stores import Stores
 from service.store.table import TransactionRefused
-from service.usecases.end_job import failed_writes
+from service.usecases.end_job import commit_end, failed_writes
 
 
 async def cancel(stores: Stores, actor: Actor, movie_id: str, *, course_id: str | None = None) -> Movie:
@@ -27,7 +27,7 @@ async def cancel(stores: Stores, actor: Actor, movie_id: str, *, course_id: str 
             stores, movie, job, Failure(CANCELLED), now, when.job_is_named(job.job_id), acting_user_id=actor.user_id
         )
         try:
-            await stores.transact(writes)
+            await commit_end(stores, writes)
             return movie
         except TransactionRefused:
             continue

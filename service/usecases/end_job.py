@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.domain import audit
@@ -10,8 +10,9 @@ from service.domain.failures import Failure
 from service.domain.lease import TracingLease
 from service.domain.movie import Movie
 from service.store.expressions import Condition
+from service.store.schema import RECEIPTS
 from service.store.stores import Stores
-from service.store.table import Write
+from service.store.table import TransactionRefused, Write
 
 
 def end_event(
@@ -41,6 +42,20 @@ def end_event(
             **fields,
         )
     )
+
+
+async def commit_end(stores: Stores, writes: Sequence[Write]) -> None:
+    """Commit writes that end a job. Raises as Stores.transact does.
+
+    A receipt that was purged with its user holds nothing up: there is no state left to end, but the movie goes on.
+    """
+    try:
+        await stores.transact(writes)
+    except TransactionRefused as refusal:
+        purged = {i for i, row in refusal.refused.items() if row is None and writes[i].table == RECEIPTS}
+        if purged != set(refusal.refused):
+            raise
+        await stores.transact([write for i, write in enumerate(writes) if i not in purged])
 
 
 def replaced_writes(stores: Stores, movie: Movie, job: TracingLease, failure: Failure, now: int) -> list[Write]:

@@ -45,7 +45,7 @@ from service.store import conditions as when
 from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
-from service.usecases.end_job import replaced_writes
+from service.usecases.end_job import commit_end, replaced_writes
 
 log = structlog.get_logger()
 _ROUNDS = 4
@@ -231,7 +231,7 @@ async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrde
     if movie.tracing:
         writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
     try:
-        await stores.transact(writes)
+        await commit_end(stores, writes)
     except TransactionRefused as refusal:
         existing = await stores.receipts.get(receipt.receipt_id)
         if existing and not existing.retired(now):

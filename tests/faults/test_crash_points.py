@@ -190,6 +190,7 @@ async def _live_through(
     stage = Stage(lab, owner, Fate(point))
     try:
         await journey(stage)
+        await stage.judge_shown()
         took = await stage.recover()
         assert took <= (ONE_DEATH if point else 0)
         status = await stage.judge()

@@ -11,8 +11,10 @@ import pytest_asyncio
 
 from service.domain.access import Actor
 from service.domain.errors import FenceLost, OutcomeUnknown, StoreUnavailable, Unavailable
+from service.store.conditions import is_new
 from service.store.objects import ObjectMissing
-from service.store.schema import MOVIES
+from service.store.queue import JobMessage
+from service.store.schema import MOVIES, RECEIPTS
 from service.store.table import Delete, Put
 from service.usecases import edit_movie
 from service.usecases.analysis_lease import acquire, heartbeat
@@ -207,6 +209,21 @@ async def test_a_conflict_after_a_lost_reply_does_not_make_the_outcome_known(sce
         await scene.faulty.stores.transact([put])
 
 
+async def test_a_write_whose_connection_was_reset_is_unknown_and_one_that_met_no_listener_was_not_made_c08(
+    scene: Scene,
+) -> None:
+    """Both come under one name of the client's; taking the first for the second repeats a write that was made."""
+    await ready(scene)
+    database = scene.faulty.stores.database
+    put = Put("logs", {"log_id": f"once-{scene.movie_id}"}, is_new("log_id"))
+    with scene.faulty.proxy.fault("dynamodb:PutItem", Fault.RESET_REPLY) as plan, pytest.raises(OutcomeUnknown):
+        await database.write(put)
+    assert len(plan.hits) == 1
+    async with scene.faulty.proxy.refusing():
+        with pytest.raises(StoreUnavailable):
+            await database.write(put)
+
+
 async def test_another_edit_of_the_same_page_is_not_taken_for_the_one_whose_reply_was_lost_i12(scene: Scene) -> None:
     """An edit that was not made is not acknowledged, though the row's counter has moved by one meanwhile."""
     await being_edited(scene)
@@ -316,6 +333,36 @@ async def test_a_row_that_cannot_be_read_does_not_keep_the_sweeper_from_the_othe
     job = (await scene.movie()).tracing
     assert job
     assert (job.state, job.attempt) == ("queued", 2)
+
+
+@pytest.mark.parametrize("by", ["worker", "cancel", "acquire", "submit", "sweeper"])
+async def test_a_job_whose_receipt_was_purged_with_its_user_still_ends_and_frees_the_movie_i7_i11(
+    scene: Scene, by: str
+) -> None:
+    await running(scene)
+    assert scene.lease
+    await scene.direct.database.write(Delete(RECEIPTS, {"receipt_id": scene.lease.job.receipt_id}))
+    if by == "worker":
+        assert await run(scene.direct, scene.lease) == "failed"
+    elif by == "cancel":
+        await cancel(scene.direct, scene.owner, scene.movie_id)
+    else:
+        scene.faulty.clock.advance(900)
+        if by == "acquire":
+            assert (await acquire(scene.direct, scene.owner, scene.movie_id)).lease
+        elif by == "submit":
+            await scene.faulty.lab.submit(scene.owner, scene.movie_id, f"new-{scene.movie_id}")
+            await cancel(scene.direct, scene.owner, scene.movie_id)
+        else:
+            for attempt in (2, 3):
+                await sweep(scene.direct)
+                await claimed(scene.direct, JobMessage(scene.movie_id, scene.job_id, attempt))
+                scene.faulty.clock.advance(900)
+            await sweep(scene.direct)
+    movie = await scene.movie()
+    assert (movie.status, movie.tracing) == ("tracing failed", None)
+    jobs = 2 if by == "submit" else 1
+    assert await scene.events() == {"movie.tracing.started": jobs, "movie.tracing.failed": jobs}
 
 
 async def test_a_download_that_breaks_off_goes_on_where_it_was(scene: Scene, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from service.domain.access import Actor
 from service.domain.job import Chunk, Output, TraceTask
-from service.domain.movie import COMPLETED, FAILED, PROCESSING, READY, TRACING, UPLOADING
+from service.domain.movie import COMPLETED, FAILED, PROCESSING, READY, TRACING, UPLOADING, frame_shows
 from service.store.expressions import Update
 from service.store.marshal import pack_item
 from service.store.schema import MOVIES
@@ -119,6 +119,15 @@ class Stage:
                 await sweep(self.survivors)
                 await self.work(self.survivors)
         raise AssertionError(f"the job never ended: {(await self.lab.movie(self.movie_id)).row}")
+
+    async def judge_shown(self) -> None:
+        """I5: right after a death a reader sees the frames of one job, and of the one under way if there is one."""
+        movie = await self.lab.movie(self.movie_id)
+        stored = [item async for item in self.survivors.frames.span(self.movie_id, 1, FRAMES)]
+        shown = {item.get("job_id") for item in stored if frame_shows(movie, item)}
+        assert len(shown) <= 1
+        if movie.tracing:
+            assert shown <= {movie.tracing.job_id}
 
     async def judge(self) -> str:
         """I1, I6, I10, I11, I12 after everything; returns the movie's final status."""
