@@ -24,6 +24,7 @@ import { banner, clockInFull, facts } from './words.js';
 /** @typedef {model.State} State */
 
 const CHUNK = 300; // frames read beside one poll while a trace runs
+const MOST_FRAMES = 10_000; // that the server gives at once
 
 const movieId = new URLSearchParams(location.search).get('movie_id') ?? '';
 const store = model.createStore(model.initialState(movieId));
@@ -121,9 +122,11 @@ async function read() {
 }
 
 async function readAll() {
-  if (!store.state.metadata) take(await api.movieMetadata(movieId), false);
-  const frame_count = Math.max(1, model.totalFrames(store.state));
-  take(await api.movieMetadata(movieId, { frame_start: 0, frame_count }), true);
+  let frame_start = 0;
+  do {
+    take(await api.movieMetadata(movieId, { frame_start, frame_count: MOST_FRAMES }), frame_start === 0);
+    frame_start += MOST_FRAMES;
+  } while (frame_start < model.totalFrames(store.state));
   await lease.takeIfFree();
   poller.reschedule();
   await readResults();

@@ -35,7 +35,7 @@ async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
     reasons: list[str | None] = []
 
     async def lose_the_first_answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
+        asked.append(route.request.post_data_json or {})
         reasons.append(route.request.headers.get("x-retry-reason"))
         reply = await route.fetch()
         answered.append(await reply.json())

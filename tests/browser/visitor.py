@@ -103,4 +103,8 @@ class Visitor:
     async def shoot(self, name: str, *, full: bool = False) -> None:
         """Keep a picture of the page for eyes."""
         ARTIFACTS.mkdir(exist_ok=True)
+        await self.page.wait_for_function(
+            """() => [...document.images].every((picture) => picture.complete
+                || picture.getBoundingClientRect().top > innerHeight)"""
+        )
         await self.page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=full)
