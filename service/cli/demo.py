@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from service.cli.manners import data_option, ends_plainly, joined, read_settings
+from service.cli.manners import data_option, ends_plainly, read_settings
 from service.cli.serve import WebServer
 from service.local.datadir import DataDirInUse, find_running
 from service.local.demo import Compared, DemoFailed, Placed, Student, compared
@@ -40,17 +40,17 @@ async def demo(port: int, movie: Path | None, once: bool, data: Path | None) -> 
         raise DataDirInUse(settings.data, running)
     console = Console()
     # With --once nobody needs to know the port: any free one will do.
-    async with _served(WebServer(settings, "127.0.0.1", 0 if once else port)) as (address, closed):
-        async with joined(settings.data) as runtime:
-            user_id, api_key = await _demo_user(runtime)
+    server = WebServer(settings, "127.0.0.1", 0 if once else port)
+    async with _served(server) as (runtime, closed):
+        user_id, api_key = await _demo_user(runtime)
+        address = server.address
         try:
             await _walk(console, settings.data, address, api_key, movie)
         except DemoFailed as fault:
             raise click.ClickException(str(fault)) from None
         if once:
             return 0
-        async with joined(settings.data) as runtime:
-            link = await sign_in_link(runtime, user_id, address)
+        link = await sign_in_link(runtime, user_id, address)
         console.print(f"\nOpen this link to sign in; it works once:\n{link}", soft_wrap=True, highlight=False)
         console.print("Stop with Ctrl-C.")
         await closed
@@ -58,13 +58,13 @@ async def demo(port: int, movie: Path | None, once: bool, data: Path | None) -> 
 
 
 @asynccontextmanager
-async def _served(server: WebServer) -> AsyncIterator[tuple[str, asyncio.Task[None]]]:
-    """The address of a server that is up, and the task that ends with it."""
+async def _served(server: WebServer) -> AsyncIterator[tuple[Runtime, asyncio.Task[None]]]:
+    """What a server that is up holds open, and the task that ends with it."""
     serving = asyncio.create_task(server.serve())
     try:
         if not await server.is_up(serving):
             raise click.ClickException("The service did not start; the lines above say why.")
-        yield server.address, serving
+        yield server.service.runtime, serving
     finally:
         server.should_exit = True
         await serving

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import click
 import structlog
 import uvicorn
 
-from service.asgi import create_app
+from service.asgi import cores, create_app
 from service.cli.manners import data_option, ends_plainly, read_settings
 from service.local.connection import endpoint_of
 from service.local.datadir import DataDirInUse, find_running
@@ -25,18 +24,14 @@ from service.worker.pool import Pool
 log = structlog.get_logger()
 
 
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class WebServer(uvicorn.Server):
     """The web service with its workers; its lifespan opens and closes everything. A stop asked for ends with code 0."""
 
     def __init__(self, settings: Settings, host: str, port: int) -> None:
+        self.service = create_app(settings)
         super().__init__(
             uvicorn.Config(
-                create_app(settings),
+                self.service,
                 host=host,
                 port=port,
                 log_config=None,
