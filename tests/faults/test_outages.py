@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -12,7 +11,6 @@ import pytest_asyncio
 from service.domain.access import Actor
 from service.domain.errors import FenceLost, OutcomeUnknown, StoreUnavailable, Unavailable
 from service.store.conditions import is_new
-from service.store.objects import ObjectMissing
 from service.store.queue import JobMessage
 from service.store.schema import MOVIES, RECEIPTS
 from service.store.table import Delete, Put
@@ -275,35 +273,6 @@ async def test_a_publish_whose_truth_could_not_be_read_at_first_is_known_in_the_
     assert await scene.events() == {"movie.tracing.started": 1, "movie.tracing.completed": 1}
 
 
-async def test_a_job_that_has_published_is_not_called_lost_while_it_tidies_up(scene: Scene) -> None:
-    await running(scene)
-    assert scene.lease
-
-    async def slow(_: Request) -> None:
-        scene.faulty.clock.advance(400)
-        assert scene.lease
-        await scene.lease.renew()
-
-    with scene.faulty.proxy.fault("s3:ListObjects", hook=slow) as plan:
-        assert await run(scene.faulty.stores, scene.lease) == "completed"
-    assert len(plan.hits) == 1
-    assert not scene.lease.lost
-
-
-async def test_a_short_outage_of_the_storage_does_not_use_up_every_attempt_at_once(scene: Scene) -> None:
-    await running(scene)
-    assert scene.lease
-    with scene.faulty.proxy.fault("s3:*", Fault.RESET_BEFORE):
-        assert await run(scene.faulty.stores, scene.lease) == "handed back"
-        await sweep(scene.faulty.stores)
-    assert await scene.messages() == []  # at once would have met the same outage
-    scene.faulty.clock.advance(30)
-    await sweep(scene.direct)
-    (message,) = set(await scene.messages())
-    assert message.attempt == 2
-    assert await run(scene.direct, await claimed(scene.direct, message)) == "completed"
-
-
 async def test_a_job_is_accepted_though_its_message_cannot_be_sent_and_is_announced_later_a06(scene: Scene) -> None:
     await ready(scene)
     with scene.faulty.proxy.fault("sqs:*", Fault.RESET_BEFORE):
@@ -363,30 +332,6 @@ async def test_a_job_whose_receipt_was_purged_with_its_user_still_ends_and_frees
     assert (movie.status, movie.tracing) == ("tracing failed", None)
     jobs = 2 if by == "submit" else 1
     assert await scene.events() == {"movie.tracing.started": jobs, "movie.tracing.failed": jobs}
-
-
-async def test_a_download_that_breaks_off_goes_on_where_it_was(scene: Scene, tmp_path: Path) -> None:
-    data = bytes(range(256)) * 4096
-    await scene.direct.objects.put("big", data, "video/mp4")
-    objects = scene.faulty.stores.objects
-    with scene.faulty.proxy.fault("s3:GetObject", Fault.CUT_REPLY, times=5) as plan:
-        assert b"".join([piece async for piece in objects.download("big")]) == data
-    assert len(plan.hits) == 5
-    with scene.faulty.proxy.fault("s3:GetObject", Fault.CUT_REPLY, times=1):
-        assert await objects.get("big") == data
-    with scene.faulty.proxy.fault("s3:GetObject", Fault.CUT_REPLY, times=1):
-        assert await objects.read("big", 10, 999_999) == data[10:1_000_000]
-
-
-async def test_a_download_never_joins_two_objects(scene: Scene) -> None:
-    await scene.direct.objects.put("swapped", b"a" * 100_000, "video/mp4")
-
-    async def swap(_: Request) -> None:
-        await scene.direct.objects.put("swapped", b"b" * 100_000, "video/mp4")
-
-    with scene.faulty.proxy.fault("s3:GetObject", Fault.CUT_REPLY, times=1, hook=swap), pytest.raises(ObjectMissing):
-        async for _ in scene.faulty.stores.objects.download("swapped"):
-            pass
 
 
 async def test_three_hundred_acquires_at_once_all_get_their_answer_from_a_slow_database_c19(scene: Scene) -> None:

@@ -25,6 +25,7 @@ from service.usecases.job_lease import JobLease
 from service.usecases.submit_trace import Submitted, TraceOrder, submit
 from tests.support.engines import ScriptedEngine
 from tests.support.fault_lab import FaultLab
+from tests.support.fault_proxy import Request
 from tests.support.lab import POINTS
 from tests.support.lab_worker import claimed, message_of, run
 from tests.support.mortal import Fate, Killed, Point, mortal
@@ -246,6 +247,22 @@ async def test_of_two_keys_at_one_instant_one_loses_the_lease_and_leaves_no_rece
     assert {type(error) for error in refused} == {BeingTraced}
     assert len({a.receipt.request_key for a in accepted}) == 1
     await _one_job_only(scene)
+
+
+async def test_a_retry_that_was_slow_on_its_way_finds_its_job_done_and_starts_no_second_one(scene: Scene) -> None:
+    """It had looked before the first was admitted; when it writes, no lease stands in its way any more."""
+    first: list[str] = []
+
+    async def meanwhile(_: Request) -> None:
+        if not first:
+            first.append(await done(scene))
+
+    with scene.faulty.proxy.fault("dynamodb:TransactWriteItems", gate=meanwhile, times=1):
+        late = await submit(scene.faulty.stores, scene.owner, order(scene))
+    assert (late.receipt.job_id, late.receipt.state, late.replayed) == (first[0], "done", True)
+    (receipt,) = await scene.faulty.lab.receipts(scene.movie_id)
+    assert receipt["job_id"] == first[0]
+    assert await scene.events() == {"movie.tracing.started": 1, "movie.tracing.completed": 1}
 
 
 async def test_a_replay_stays_the_first_job_when_markers_trim_and_program_have_changed(

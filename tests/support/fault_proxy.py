@@ -33,7 +33,7 @@ WRITES = (
 
 
 class Fault(Enum):
-    """What happens to a request. Those named `..._before` never reach the emulator, the others always do."""
+    """What happens to a request. Those named `..._BEFORE` never reach the emulator, the others do at once but LATE."""
 
     PASS = "goes through; for plans that only want their hook run"
     DROP_REPLY = "done, then the connection is closed instead of an answer"
@@ -41,6 +41,7 @@ class Fault(Enum):
     CUT_REPLY = "done, then the connection is closed in the middle of the answer"
     ERROR_REPLY = "done, then answered 500"
     TWICE = "done twice, then the second answer is given"
+    LATE = "the connection is reset, and the request arrives when `deliver_late` is called"
     RESET_BEFORE = "the connection is reset"
     ERROR_BEFORE = "answered 500"
     THROTTLED_BEFORE = "answered ProvisionedThroughputExceeded"
@@ -73,7 +74,8 @@ class Plan:
     """One line of the programme: which requests, what happens, when.
 
     Of the requests that match, those numbered `first`, `first + every`, ... are hit, `times` at most (None: no limit),
-    and only while `active` says so. `hook` is awaited when the request has been done, or would have been.
+    and only while `active` says so. `gate` is awaited before the request is passed on, `hook` when it has been done or
+    would have been.
     """
 
     operations: tuple[str, ...]
@@ -82,6 +84,7 @@ class Plan:
     every: int = 1
     times: int | None = None
     delay: float = 0.0
+    gate: Hook | None = None
     hook: Hook | None = None
     active: Callable[[], bool] = lambda: True
     matching: Callable[[Request], bool] = lambda _: True
@@ -110,6 +113,7 @@ class FaultProxy:
         self._server: asyncio.Server | None = None
         self._port = 0
         self._plans: list[Plan] = []
+        self._late: list[Request] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.seen: list[Request] = []
 
@@ -134,13 +138,14 @@ class FaultProxy:
         every: int = 1,
         times: int | None = None,
         delay: float = 0.0,
+        gate: Hook | None = None,
         hook: Hook | None = None,
         active: Callable[[], bool] = lambda: True,
         matching: Callable[[Request], bool] = lambda _: True,
     ) -> Iterator[Plan]:
         """Let this happen until the block is left."""
         patterns = (operations,) if isinstance(operations, str) else operations
-        plan = Plan(patterns, fault, first, every, times, delay, hook, active, matching)
+        plan = Plan(patterns, fault, first, every, times, delay, gate, hook, active, matching)
         self._plans.append(plan)
         try:
             yield plan
@@ -155,6 +160,16 @@ class FaultProxy:
             yield
         finally:
             await self._listen()
+
+    async def deliver_late(self) -> list[bytes]:
+        """Requests that were held back arrive now; the answers that nobody waits for."""
+        held, self._late = self._late, []
+        answers = []
+        for request in held:
+            upstream = _Upstream(self._upstream)
+            answers.append(await upstream.exchange(request))
+            upstream.close()
+        return answers
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=1 << 20)
@@ -203,8 +218,14 @@ class FaultProxy:
         """Do to the request what is planned. False if the client's connection is gone afterwards."""
         plan = next((plan for plan in self._plans if plan.hit(request)), None)
         fault = plan.fault if plan else Fault.PASS
+        if fault is Fault.LATE:
+            self._late.append(request)
+            _reset(writer)
+            return False
         if plan and plan.delay:
             await asyncio.sleep(plan.delay)
+        if plan and plan.gate:
+            await plan.gate(request)
         reply = b""
         if not fault.name.endswith("_BEFORE"):
             reply = await upstream.exchange(request)
