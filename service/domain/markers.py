@@ -108,6 +108,26 @@ def checked_points(
     return points, labels
 
 
+_OF_A_TRACE = {"status": 1, "err": 0.0, "placed": "trace"}
+"""What a stored point means by leaving it out."""
+
+
+def unmoved_kept(points: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """`points` as a person sent them, but what did not move stays what it was in `shown`, the frame's set before.
+
+    A page sends the whole set when one marker was moved. The others were not placed by a person thereby: a lost one
+    stays lost, a traced one no anchor.
+    """
+    before = {point["marker_id"]: point for point in shown if "marker_id" in point}
+    return [_as_before(point, before.get(point["marker_id"])) for point in points]
+
+
+def _as_before(point: Mapping[str, Any], old: Mapping[str, Any] | None) -> dict[str, Any]:
+    if old is None or (round(float(old["x"]), 1), round(float(old["y"]), 1)) != (point["x"], point["y"]):
+        return dict(point)
+    return {**point, **{name: old.get(name, usual) for name, usual in _OF_A_TRACE.items()}}
+
+
 def _is_color(value: Any) -> bool:
     return (
         isinstance(value, str)

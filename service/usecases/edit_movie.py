@@ -17,7 +17,7 @@ from service.domain.errors import (
     NotReady,
     OutcomeUnknown,
 )
-from service.domain.markers import checked_points, renamed
+from service.domain.markers import checked_points, renamed, unmoved_kept
 from service.domain.movie import Hidden, Movie, condition, frame_shows, hull, movie_from_row
 from service.store.expressions import Update
 from service.store.stores import Stores
@@ -38,24 +38,20 @@ async def put_frame_trackpoints(
     *,
     course_id: str | None = None,
 ) -> Movie:
-    """Replace one frame's whole set of points. Later frames now need tracing again."""
+    """Replace one frame's whole set of points; those that moved count as placed. Later frames need tracing again."""
 
     async def plan(movie: Movie) -> tuple[Update, list[Write]]:
         if not 0 <= frame_number < max(1, movie.total_frames):
             raise FrameNotFound(frame=frame_number)
         known = await stores.frames.markers(movie_id)
-        points, labels = checked_points(trackpoints, known, stores.ids.token)
-        writes: list[Write] = [
-            stores.frames.placed_write(movie_id, frame_number, points, movie.edit_seq + 1, await _time_of(frame_number))
-        ]
+        sent, labels = checked_points(trackpoints, known, stores.ids.token)
+        stored = await stores.frames.get(movie_id, frame_number)
+        points = unmoved_kept(sent, frame_shows(movie, stored)) if stored else sent
+        time = stored.get("time") if stored else None  # a frame keeps its timestamp
+        writes: list[Write] = [stores.frames.placed_write(movie_id, frame_number, points, movie.edit_seq + 1, time)]
         if labels != known:
             writes.append(stores.frames.marker_map_write(movie_id, labels))
         return Update(set={"needs_retracing": 1}), writes
-
-    async def _time_of(frame: int) -> float | None:
-        """A frame keeps its timestamp when its points are replaced."""
-        stored = await stores.frames.get(movie_id, frame)
-        return stored.get("time") if stored else None
 
     return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
 

@@ -14,7 +14,7 @@ from service.domain.access import Actor, may_edit, may_read
 from service.domain.errors import InvalidParameter, LabelTaken, TiptraceError
 from service.domain.failures import SENTENCES, Failure, sentence
 from service.domain.lease import is_live
-from service.domain.markers import checked_label, checked_points, default_points, renamed, shown_point
+from service.domain.markers import checked_label, checked_points, default_points, renamed, shown_point, unmoved_kept
 from service.domain.movie import Hidden, condition, frame_shows, hull, movie_from_row
 from service.domain.receipt import Receipt, checked_key, input_digest, receipt_from_row, receipt_id, receipt_to_row
 from service.store.marshal import pack, unpack
@@ -172,6 +172,28 @@ def test_points_that_cannot_be_are_refused_by_name(sent: Any) -> None:
     with pytest.raises(InvalidParameter) as refused:
         checked_points(sent, {}, lambda: "new")
     assert refused.value.details["name"].startswith("trackpoints")
+
+
+def test_a_marker_that_did_not_move_stays_what_it_was_when_its_frame_is_saved_again() -> None:
+    known = {**KNOWN, "m2": {"label": "Leaf"}, "m3": {"label": "Base"}}
+    shown = [
+        {"marker_id": "m1", "x": 10.0, "y": 20.0, "status": 0, "err": 9.5, "placed": "trace"},
+        {"marker_id": "m2", "x": 30.04, "y": 40.0, "status": 0, "err": 8.0, "placed": "trace"},
+        {"marker_id": "m3", "x": 50.0, "y": 60.0, "status": 1, "err": 0.3},
+    ]
+    sent = [
+        {"marker_id": "m1", "x": 11.0, "y": 20.0},
+        {"marker_id": "m2", "x": 30.0, "y": 40.0},
+        {"marker_id": "m3", "x": 50.0, "y": 60.0},
+        {"label": "New", "x": 1, "y": 2},
+    ]
+    points = unmoved_kept(checked_points(sent, known, lambda: "m4")[0], shown)
+    assert [(p["marker_id"], p["status"], p["err"], p["placed"]) for p in points] == [
+        ("m1", 1, 0.0, "user"),
+        ("m2", 0, 8.0, "trace"),
+        ("m3", 1, 0.3, "trace"),
+        ("m4", 1, 0.0, "user"),
+    ]
 
 
 def test_one_marker_cannot_be_in_two_places_of_one_frame() -> None:
