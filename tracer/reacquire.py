@@ -17,7 +17,8 @@ _WIDE = (
 )  # side of the pictures that are searched for: their middle can be turned without losing corners
 _NEAR = 24.0  # pixels that are searched at first, and how the reach grows per frame
 _GROWTH, _FARTHEST = 4.0, 110.0
-_PATIENCE = 25  # frames after which now and then the whole picture is searched
+_PATIENCE = 25  # frames after which a point is searched for more rarely, but now and then in the whole picture
+_RARELY = 3
 _SELF_REACH, _SELF_GAP = 45, 8  # for the question: does this place have a twin?
 _PEAK, _MARGIN, _PEAK_GAP = 0.66, 0.03, 6
 _TURNS = (0.35, -0.35, 0.7, -0.7)  # radians, two of them per frame
@@ -72,12 +73,15 @@ class Search:
         `m` is the warp when the point was last seen. Positions in the picture are searched, never its padding.
         """
         missing = int(self.missing[point])
+        turn_to_look = step + point  # points that have been missing for long take turns
+        if missing > _PATIENCE and turn_to_look % _RARELY:
+            return None
         reach = min(_FARTHEST, _NEAR + (_GROWTH + float(self.speed[point])) * missing)
         best: Sighting | None = None
         for key, turn in self._candidates(bank, point, ref, step):
             warp = m * complex(np.cos(turn), np.sin(turn))
             peak = _peak(picture, self._template(point, key, warp), at, reach)
-            if peak is None and missing > _PATIENCE and step % 5 == 0 and turn == 0:
+            if peak is None and missing > _PATIENCE and turn_to_look % (2 * _RARELY) == 0 and turn == 0:
                 peak = _peak_anywhere(picture, self._template(point, key, warp))
             if peak is None:
                 continue
