@@ -26,7 +26,7 @@ class CutFinder:
     def __init__(self) -> None:
         self.blanks_before = 0
         self._blanks = 0
-        self._last: npt.NDArray[np.float32] | None = None
+        self._last: Gray | None = None
         self._usual = 2.0
 
     def is_cut(self, gray: Gray) -> bool:
@@ -41,7 +41,7 @@ class CutFinder:
         self.blanks_before, self._blanks = self._blanks, 0
         if before is None:
             return False
-        difference = float(np.abs(thumb - before).mean())
+        difference = float(cv2.mean(cv2.absdiff(thumb, before))[0])
         cut = difference > max(_JUMP, _TIMES * self._usual) and correlation(before, thumb) < _ALIKE
         if not cut:
             self._usual += 0.1 * (min(difference, 20.0) - self._usual)
@@ -58,18 +58,18 @@ class CutFinder:
         self._last = arrays.get("cut_last")
 
 
-def thumbnail(gray: Gray) -> npt.NDArray[np.float32]:
-    """A picture small enough that a cut costs microseconds: float32, longer side `_THUMB`."""
+def thumbnail(gray: Gray) -> Gray:
+    """A picture small enough that looking for a cut costs microseconds: longer side `_THUMB`."""
     height, width = gray.shape
     scale = _THUMB / max(height, width)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     while gray.shape[0] >= 2 * size[1] and gray.shape[1] >= 2 * size[0]:  # exact halvings are the cheapest mean
         gray = cv2.resize(gray[: gray.shape[0] // 2 * 2, : gray.shape[1] // 2 * 2], None, fx=0.5, fy=0.5)
-    return np.asarray(cv2.resize(gray, size, interpolation=cv2.INTER_LINEAR), np.float32)
+    return cv2.resize(gray, size, interpolation=cv2.INTER_LINEAR)
 
 
-def correlation(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> float:
+def correlation(a: Gray, b: Gray) -> float:
     """Pearson's correlation of two pictures of one shape; 1 for the same scene under any gain and offset."""
-    a, b = a - a.mean(), b - b.mean()
+    a, b = a.astype(np.float32) - a.mean(), b.astype(np.float32) - b.mean()
     norm = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / norm if norm > 0 else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import av
@@ -98,7 +99,7 @@ def luma(picture: av.VideoFrame) -> Gray:
     palette and RGB formats are converted.
     """
     plane = picture.planes[0] if picture.planes else None
-    bits = _plain_luma_bits(picture.format)
+    bits = _plain_luma_bits(picture.format.name)
     if plane is None or bits == 0 or plane.line_size <= 0:
         return picture.reformat(format="gray").to_ndarray()
     if bits == 8:
@@ -117,8 +118,10 @@ def _chroma_planes(picture: av.VideoFrame) -> list[npt.NDArray[Any]]:
     return [plane[: size[0], : size[1]] for plane in planes]
 
 
-def _plain_luma_bits(form: av.VideoFormat) -> int:
+@cache
+def _plain_luma_bits(name: str) -> int:
     """Bits per sample if plane 0 holds brightness alone, one sample per pixel, low bits used; 0 otherwise."""
+    form = av.VideoFormat(name)
     parts = form.components
     if form.is_rgb or form.has_palette or form.is_bit_stream or not parts or not parts[0].is_luma:
         return 0

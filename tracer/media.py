@@ -101,6 +101,8 @@ class Movie:
         if first is None:
             raise _nothing_decodes(stream, self.promised_frames)
         self._first = first
+        tick = first.time_base or stream.time_base  # the last frames out of a decoder carry none of their own
+        self._clock = None if tick is None else float(tick)
         self.rotation = quarter_of(-first.rotation)  # libav counts counter-clockwise
         aspect = stream.sample_aspect_ratio or stream.codec_context.sample_aspect_ratio
         self.view = View.of(
@@ -166,8 +168,7 @@ class Movie:
         self.close()
 
     def _seconds(self, picture: av.VideoFrame) -> float | None:
-        clock = picture.time_base or self._stream.time_base  # the last frames out of a decoder carry none
-        return None if picture.pts is None or clock is None else float(picture.pts * clock)
+        return None if picture.pts is None or self._clock is None else picture.pts * self._clock
 
     def _decoded(self) -> Generator[av.VideoFrame]:
         decoder = self._stream.codec_context

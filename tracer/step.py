@@ -75,12 +75,12 @@ def follow(
 
 def is_good(points: Points, bank: Bank, which: Indices, step: Step) -> Flags:
     """Is the point where the step says?"""
-    alike = ((step.z > 0.80) & (step.closure < 2)) | (step.z > 0.90)
-    steady = (step.closure < 1) & (step.z_last > 0.75) & (step.z > 0.55)
     plain = step.contrast >= np.maximum(2.5, 0.22 * bank.contrast[which, points.key[which]])
     allowed = 4 + 8 * points.speed[which] + np.abs(points.velocity[which])
     leap = np.abs(step.c - step.guess) > allowed
     certain = (step.closure < 0.3) & (step.z > 0.9) & (step.z_last > 0.9)
+    alike = ((step.z > 0.80) & (step.closure < 2)) | (step.z > 0.90)
+    steady = (step.closure < 1) & (step.z_last > 0.75) & (step.z > 0.55)
     good: Flags = (alike | steady) & plain & (~leap | certain)
     return good
 
@@ -101,7 +101,7 @@ def _by_flow(
     weight = bank.weight[which, key]
     flowed = _flow(before, now, points.c[which], guess, carried, points.velocity[which])
     aligned = bank.align(now, which, key, flowed.c, m, _ITERATIONS)
-    z_last = likeness(aligned.start_patch, points.last_patch[which], weight)
+    z_last = likeness(normalised(aligned.start, weight).patch, points.last_patch[which], weight)
     c_flow, closure = flowed.c.copy(), flowed.closure
     surprised = (np.abs(flowed.c - guess) > 3) | (closure > 1) | (aligned.z < 0.55)
     for place in np.flatnonzero(surprised):

@@ -27,7 +27,7 @@ MAX_KEYS = 10
 _COLOUR = 12.0  # distance in U and V at which a pixel begins to belong to something else
 _NOISE = 2.5  # gray levels of camera noise
 _STEP = 1.5  # longest step of one iteration, pixels
-_STILL = 0.05  # a step shorter than this ends the iterations
+_STILL = 0.1  # a step shorter than this ends the iterations
 
 Floats = npt.NDArray[np.float32]
 Complexes = npt.NDArray[np.complex128]
@@ -96,14 +96,17 @@ def likeness(a: Floats, b: Floats, weight: Floats) -> Floats:
 
 
 class Aligned(NamedTuple):
-    """Where the patches were found: warps, likeness with the key, the patches there and at the start."""
+    """Where the patches were found: warps, likeness with the key, patches and contrast there, normalised.
+
+    `start` holds the raw patches at the first warps.
+    """
 
     c: Complexes
     m: Complexes
     z: Floats
     patch: Floats
     contrast: Floats
-    start_patch: Floats
+    start: Floats
 
 
 class Bank:
@@ -118,7 +121,7 @@ class Bank:
         shape = (points, MAX_KEYS)
         self.patch = np.zeros((*shape, AREA), np.float32)
         self.weight = np.zeros((*shape, AREA), np.float32)
-        self.solver = np.zeros((*shape, 4, AREA), np.float32)
+        self.reader = np.zeros((*shape, 6, AREA), np.float32)
         self.contrast = np.zeros(shape, np.float32)
         self.var = np.zeros(shape)
         self.gen = np.zeros(shape, np.int64)
@@ -127,16 +130,16 @@ class Bank:
         self.used = np.zeros(shape, bool)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All but the solvers, which follow from the rest."""
+        """All but the readers, which follow from the rest."""
         names = ("patch", "weight", "contrast", "var", "gen", "born", "amb", "used")
         return {f"key_{name}": getattr(self, name) for name in names}
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         for name in ("patch", "weight", "contrast", "var", "gen", "born", "amb", "used"):
             setattr(self, name, arrays[f"key_{name}"])
-        self.solver = np.zeros((*self.used.shape, 4, AREA), np.float32)
+        self.reader = np.zeros((*self.used.shape, 6, AREA), np.float32)
         for n, k in np.argwhere(self.used):
-            self.solver[n, k] = _solver(self.patch[n, k], self.weight[n, k], float(self.contrast[n, k]))
+            self._make_reader(int(n), int(k))
 
     def forget(self, point: int) -> None:
         self.used[point] = False
@@ -150,19 +153,25 @@ class Bank:
         patch, contrast = normalised(sample(picture, np.array([c]), np.array([m])), weight[None])
         self.patch[point, key], self.weight[point, key] = patch[0], weight
         self.contrast[point, key] = contrast[0]
-        self.solver[point, key] = _solver(patch[0], weight, float(contrast[0]))
+        self._make_reader(point, key)
         self.used[point, key] = True
+
+    def _make_reader(self, point: int, key: int) -> None:
+        """The matrix that reads a patch in one product: the step in four rows, then mean and likeness."""
+        patch, weight = self.patch[point, key], self.weight[point, key]
+        self.reader[point, key, :4] = _solver(patch, weight, float(self.contrast[point, key]))
+        self.reader[point, key, 4], self.reader[point, key, 5] = weight, weight * patch
 
     def align(
         self, picture: Gray, which: Indices, keys: Indices, c: Complexes, m: Complexes, iterations: int
     ) -> Aligned:
         """Align key `keys[i]` of point `which[i]` with the padded picture, starting from the warps (c[i], m[i])."""
-        target, weight, solver = self.patch[which, keys], self.weight[which, keys], self.solver[which, keys]
+        weight, reader = self.weight[which, keys], self.reader[which, keys]
         c, m = c.copy(), m.copy()
-        patch, contrast = normalised(sample(picture, c, m), weight)
-        start = patch
+        start = patch = sample(picture, c, m)
         for _ in range(iterations):
-            step = np.matmul(solver, (patch - target)[:, :, None])[:, :, 0].astype(float)
+            read, contrast = _read(reader, patch, weight)
+            step = (read[:, :4] / contrast[:, None]).astype(float)
             shift = step[:, 0] + 1j * step[:, 1]
             length = np.abs(shift)
             bend = np.minimum(np.maximum(step[:, 2:], -0.2), 0.2)
@@ -170,8 +179,21 @@ class Bank:
             c = c - m * shift * np.minimum(1.0, _STEP / np.maximum(length, 1e-9))
             if float(length.max()) < _STILL:
                 break  # so short a step changes the patch by less than the camera's noise
-            patch, contrast = normalised(sample(picture, c, m), weight)
-        return Aligned(c, m, likeness(patch, target, weight), patch, contrast, start)
+            patch = sample(picture, c, m)
+        read, contrast = _read(reader, patch, weight)
+        found = (patch - read[:, 4:5]) / contrast[:, None]
+        return Aligned(c, m, read[:, 5] / contrast, found, contrast, start)
+
+
+def _read(reader: Floats, patch: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """All that an iteration wants to know of raw patches (k, AREA): the reader's six numbers (k, 6), the contrast (k,).
+
+    The solver's rows and the key are orthogonal to a constant, and the solver's to the key, so a raw patch gives the
+    same step and likeness as a normalised one, but for the contrast.
+    """
+    read = np.matmul(reader, patch[:, :, None])[:, :, 0]
+    square = np.einsum("ij,ij,ij->i", patch, patch, weight)
+    return read, np.maximum(np.sqrt(np.maximum(square - read[:, 4] ** 2, 0)), np.float32(1e-3))
 
 
 def _solver(patch: Floats, weight: Floats, contrast: float) -> Floats:

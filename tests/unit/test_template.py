@@ -90,7 +90,7 @@ def test_a_bank_is_the_same_after_a_checkpoint() -> None:
     bank, other = bank_of(GRAY), Bank(2)
     bank.var[0, 0] = 0.5
     other.restore(bank.arrays())
-    assert np.array_equal(other.solver, bank.solver)
+    assert np.array_equal(other.reader, bank.reader)
     assert other.used.tolist() == bank.used.tolist()
     assert other.used.shape == (2, MAX_KEYS)
     assert other.var[0, 0] == 0.5
