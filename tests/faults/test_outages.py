@@ -111,6 +111,21 @@ async def test_a_database_that_is_gone_for_longer_than_the_lease_stops_the_job_a
     assert await scene.events() == {"movie.tracing.started": 1, "movie.tracing.completed": 1}
 
 
+async def test_a_worker_that_stalled_past_its_expiry_writes_nothing_though_nobody_has_taken_its_place_i5(
+    scene: Scene,
+) -> None:
+    await running(scene)
+    assert scene.lease
+
+    async def stall(frame: int) -> None:
+        if frame == 9:
+            scene.faulty.clock.advance(900)
+
+    assert await run(scene.direct, scene.lease, ScriptedEngine(pause=stall)) == "lost"
+    assert sorted(await scene.frames()) == list(range(10))
+    assert (await scene.movie()).row["last_frame_tracked"] == 9
+
+
 async def test_the_keeper_beside_a_job_outlives_an_outage_and_strange_answers_but_not_its_lease_c05(
     scene: Scene,
 ) -> None:
