@@ -27,7 +27,7 @@ from service.store import conditions as when
 from service.store.objects import Stored
 from service.store.stores import Stores
 from service.store.table import Change, TransactionRefused, Write
-from service.usecases.end_job import replaced_writes
+from service.usecases.end_job import commit_end, replaced_writes
 from service.usecases.submit_trace import queued_lease
 from service.usecases.upload_movie import announce, inspection_inputs, inspection_receipt
 
@@ -113,7 +113,7 @@ async def _admitted(
     if movie.tracing:
         writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
     try:
-        await stores.transact(writes)
+        await commit_end(stores, writes)
     except TransactionRefused as refusal:
         if 0 in refusal.refused:
             _explain(_row(refusal.refused[0]), lease_id, now, stores.policy.max_attempts)

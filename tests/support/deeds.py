@@ -19,6 +19,7 @@ from service.usecases import edit_movie, manage_movie
 from service.usecases.analysis_lease import acquire, heartbeat, release
 from service.usecases.cancel_trace import cancel
 from service.usecases.job_lease import claim
+from service.usecases.rotate_movie import rotate
 from service.usecases.submit_trace import TraceOrder, submit
 from service.usecases.sweep import sweep
 from service.usecases.upload_movie import new_movie, process_upload
@@ -40,6 +41,7 @@ from tests.support.scene import (
     retracing,
     running,
     unannounced,
+    uploaded,
 )
 
 
@@ -144,6 +146,16 @@ async def _one_inspection(scene: Scene, movie: Movie) -> None:
     assert movie.tracing
     assert movie.tracing.job_id == receipt["job_id"]
     assert await scene.events() == {"movie.upload.completed": 1}
+    assert {m.job_id for m in await scene.messages()} == {receipt["job_id"]}
+
+
+async def _turned_once(scene: Scene, movie: Movie) -> None:
+    row = (await scene.movie()).row
+    (receipt,) = await scene.faulty.lab.receipts(scene.movie_id)
+    assert (row["status"], row["rotation"], row["trace_job_id"]) == ("processing", 90, receipt["job_id"])
+    assert row["edit_seq"] == movie.edit_seq == 1
+    assert "analysis_lease_id" not in row
+    assert await scene.events() == {"movie.inspection.started": 1}
     assert {m.job_id for m in await scene.messages()} == {receipt["job_id"]}
 
 
@@ -325,6 +337,7 @@ DEEDS = (
     Deed("delete", ready, lambda s, c: manage_movie.delete_movie(s, c.owner, c.movie_id, deleted=True), _deleted),
     Deed("new-movie", _nothing, _make_movie, _one_movie),
     Deed("process-upload", arrived_upload, lambda s, c: process_upload(s, c.owner, c.movie_id), _one_inspection),
+    Deed("rotate", uploaded, lambda s, c: rotate(s, c.owner, c.movie_id, c.page, 90), _turned_once),
     Deed("submit", being_edited, _submit, _one_job),
     Deed("claim", queued, _claim, _claimed_once),
     Deed("retrace", retracing, _run, _retraced),

@@ -9,10 +9,11 @@ from typing import Any
 
 from service.domain.access import Actor
 from service.domain.movie import Movie
+from service.store.expressions import Update
 from service.store.queue import JobMessage
 from service.store.schema import MOVIES
 from service.store.stores import Stores
-from service.store.table import Delete, Item
+from service.store.table import Change, Delete, Item
 from service.usecases import edit_movie
 from service.usecases.job_lease import JobLease
 from service.usecases.sweep import sweep
@@ -80,6 +81,13 @@ async def ready(scene: Scene) -> None:
 async def being_edited(scene: Scene) -> None:
     await ready(scene)
     scene.page = await scene.faulty.page(scene.owner, scene.movie_id)
+
+
+async def uploaded(scene: Scene) -> None:
+    """Being edited, and its file can be verified when it is read again."""
+    await being_edited(scene)
+    known = Update(set={"movie_data_sha256": hashlib.sha256(BYTES).hexdigest(), "movie_data_length": len(BYTES)})
+    await scene.direct.database.write(Change(MOVIES, {"movie_id": scene.movie_id}, known))
 
 
 async def queued(scene: Scene) -> None:
