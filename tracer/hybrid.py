@@ -25,7 +25,7 @@ from tracer.template import PAD, Bank, Complexes, Flags, Indices, padded
 _HOLD = 2  # frames for which a point that is not seen goes on with its last velocity
 _MISSES = 3  # frames of uncertainty after which a point is lost
 _PROOFS = 3  # frames for which a point that was found again must be followed
-_LOOK_AROUND = 4  # frames between two looks at the wider surroundings
+_LOOK_AROUND = 6  # frames between two looks at the wider surroundings
 
 
 class Hybrid:

@@ -40,6 +40,8 @@ class Memory:
 
     def renew(self, which: Indices, step: Step, now: Now) -> None:
         """Give points whose key is worn another one; every few frames, try to go back to a surer one."""
+        if now.step % _RETRY and not (step.z < _WORN).any():
+            return
         points, bank = self.points, self.bank
         age = now.step - bank.born[which, points.key[which]]
         worn = (step.z < _WORN) & (step.z > 0.6) & (age > _YOUNG) & (step.closure < 0.5) & (step.z_last > 0.9)
