@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracer.frames import Gray
+from tracer.motion import Camera, camera_motion
 
 _THUMB = 64  # longer side of the thumbnails that are compared
 _JUMP = 14.0  # gray levels by which the mean difference must exceed the usual
@@ -21,12 +22,13 @@ _BLANK = 4.0  # standard deviation below which a frame shows nothing
 
 
 class CutFinder:
-    """Fed with every frame's `small` picture in order; keeps one thumbnail and a running mean."""
+    """Fed with every frame's `small` picture in order; keeps the last one and a running mean."""
 
     def __init__(self) -> None:
         self.blanks_before = 0
         self._blanks = 0
         self._last: Gray | None = None
+        self._last_small: Gray | None = None
         self._usual = 2.0
 
     def is_cut(self, gray: Gray) -> bool:
@@ -38,11 +40,16 @@ class CutFinder:
             self._blanks += 1
             return False
         before, self._last = self._last, thumb
+        small_before, self._last_small = self._last_small, gray
         self.blanks_before, self._blanks = self._blanks, 0
-        if before is None:
+        if before is None or small_before is None:
             return False
         difference = float(cv2.mean(cv2.absdiff(thumb, before))[0])
-        cut = difference > max(_JUMP, _TIMES * self._usual) and correlation(before, thumb) < _ALIKE
+        cut = (
+            difference > max(_JUMP, _TIMES * self._usual)
+            and correlation(before, thumb) < _ALIKE
+            and camera_motion(small_before, gray) == Camera()
+        )
         if not cut:
             self._usual += 0.1 * (min(difference, 20.0) - self._usual)
         return cut
@@ -50,12 +57,13 @@ class CutFinder:
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs to go on in another process."""
         kept = {"cut_usual": np.array(self._usual), "cut_blanks": np.array(self._blanks)}
-        return kept if self._last is None else {**kept, "cut_last": self._last}
+        return kept if self._last_small is None else {**kept, "cut_last": self._last_small}
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self._usual = float(arrays["cut_usual"])
         self._blanks = int(arrays["cut_blanks"])
-        self._last = arrays.get("cut_last")
+        self._last_small = arrays.get("cut_last")
+        self._last = None if self._last_small is None else thumbnail(self._last_small)
 
 
 def thumbnail(gray: Gray) -> Gray:

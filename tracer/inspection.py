@@ -19,6 +19,7 @@ _PLAYABLE = {
     "matroska,webm": ("vp8", "vp9", "av1"),
     "ogg": ("theora",),
 }
+_NAMED_CUTS = 5
 _BROWSER_FORMATS = ("yuv420p", "yuvj420p")
 
 
@@ -74,9 +75,13 @@ class Survey:
             said.append("The frame rate varies; times come from the movie's own timestamps.")
         if not _browser_playable(movie):
             said.append("Browsers may not play this file; its pictures and the traced movie still work.")
-        if self._cut_frames:
-            first = self._cut_frames[0]
-            said.append(f"The scene changes at frame {first}; trim the movie to end at frame {first - 1}.")
+        if len(self._cut_frames) == 1:
+            cut = self._cut_frames[0]
+            said.append(f"The scene changes at frame {cut}; trim the movie to end at frame {cut - 1}.")
+        elif self._cut_frames:
+            some = ", ".join(map(str, self._cut_frames[:_NAMED_CUTS]))
+            more = " and later" if len(self._cut_frames) > _NAMED_CUTS else ""
+            said.append(f"The scene changes at frames {some}{more}; trim the movie to one scene.")
         return said
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -12,6 +12,7 @@ from tracer.frames import Gray
 
 _DIVISOR = 4  # of `Frame.small`
 _MOVED = 1.2  # mean difference of the thumbnails, gray levels, above which the camera may have moved
+_AGREEING = 8  # corners that must agree at least
 _STOP = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.03)
 
 
@@ -39,20 +40,32 @@ def camera_motion(before: Gray, now: Gray) -> Camera:
     if _difference(before, now) <= _MOVED:
         return Camera()
     corners = cv2.goodFeaturesToTrack(before, 90, 0.01, 5)
-    if corners is None or len(corners) < 8:
+    if corners is None or len(corners) < _AGREEING:
         return Camera()
+    matrix = _agreed_motion(before, now, corners, np.zeros(2, np.float32))
+    if matrix is None:  # a bump that flow cannot reach: correlation of the whole pictures can
+        shift, _ = cv2.phaseCorrelate(before.astype(np.float32), now.astype(np.float32))
+        matrix = _agreed_motion(before, now, corners, np.array(shift, np.float32))
+    return Camera() if matrix is None else _enlarged(matrix)
+
+
+def _agreed_motion(
+    before: Gray, now: Gray, corners: npt.NDArray[Any], guess: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64] | None:
+    """The similarity (2, 3) that most of the corners' flow agrees with, if most do."""
+    flags = cv2.OPTFLOW_USE_INITIAL_FLOW
     there, ok, _ = cv2.calcOpticalFlowPyrLK(
-        before, now, corners, corners.copy(), winSize=(13, 13), maxLevel=3, criteria=_STOP
+        before, now, corners, corners + guess, winSize=(13, 13), maxLevel=3, criteria=_STOP, flags=flags
     )
     kept = ok.ravel().astype(bool)
-    if kept.sum() < 8:
-        return Camera()
+    if kept.sum() < _AGREEING:
+        return None
     matrix, agreed = cv2.estimateAffinePartial2D(
         corners[kept], there[kept], method=cv2.RANSAC, ransacReprojThreshold=0.7, maxIters=500, confidence=0.99
     )
-    if matrix is None or int(agreed.sum()) < max(8, 0.4 * kept.sum()):
-        return Camera()
-    return _enlarged(matrix)
+    if matrix is None or int(agreed.sum()) < max(_AGREEING, 0.4 * kept.sum()):
+        return None
+    return np.asarray(matrix, float)
 
 
 def _difference(a: Gray, b: Gray) -> float:

@@ -57,3 +57,10 @@ def test_a_finder_that_is_restored_goes_on_as_before() -> None:
     fresh = CutFinder()
     fresh.restore(CutFinder().arrays())
     assert not fresh.is_cut(CARD)
+
+
+def test_a_bump_that_moves_the_whole_picture_is_no_cut() -> None:
+    """The camera was pushed by a third of the picture and shows the same plant."""
+    wide = textured(240, 120, 1)[..., 0]
+    for push in (15, 30, 55):
+        assert cuts([wide[:, :160].copy()] * 4 + [wide[:, push : 160 + push].copy()] * 4) == []

@@ -55,7 +55,7 @@ def test_flow_into_another_scene_does_not_close() -> None:
     assert (moved.closure > 1).sum() >= 4
 
 
-@pytest.mark.parametrize("shift", [10 - 6j, -2.5 + 1.5j])
+@pytest.mark.parametrize("shift", [10 - 6j, -2.5 + 1.5j, 38 + 36j])
 @pytest.mark.parametrize("angle", [0.0, 0.006])
 def test_a_camera_that_moves_is_measured(shift: complex, angle: float) -> None:
     turn = complex(np.cos(angle), np.sin(angle))
@@ -81,3 +81,16 @@ def test_a_plant_that_moves_is_no_camera() -> None:
 def test_a_dark_frame_is_no_movement() -> None:
     camera = camera_motion(small(window()), np.zeros((120, 160), np.uint8))
     assert (camera.turn, camera.shift) == (1, 0)
+
+
+def test_a_bump_that_flow_cannot_reach_is_measured() -> None:
+    wide = textured(900, 480, seed=4)[..., 0]
+    wide = cv2.GaussianBlur(wide, (0, 0), 2.0)
+    camera = camera_motion(small(wide[:, :640].copy()), small(wide[:, 200:840].copy()))
+    assert abs(camera.turn * PLACES[0] + camera.shift - (PLACES[0] - 200)) < 0.5
+
+
+def test_another_scene_is_no_movement() -> None:
+    for seed in range(20, 26):
+        camera = camera_motion(small(window()), small(textured(640, 480, seed)[..., 0]))
+        assert (camera.turn, camera.shift) == (1, 0)

@@ -200,6 +200,17 @@ def test_a_steady_movie_is_not_called_variable(plain: Path) -> None:
     assert found.warnings == ()
 
 
+def test_scene_changes_are_told_with_the_trim_that_mends_them(tmp_path: Path) -> None:
+    """A03: one cut has an end to trim to; many have none, and are named."""
+    plant, card = [textured(160, 120, 1)] * 5, [textured(160, 120, 2)] * 3
+    once = inspect(write_movie(tmp_path / "once.mp4", plant + card))
+    assert once.cuts == (5,)
+    assert "The scene changes at frame 5; trim the movie to end at frame 4." in once.warnings
+    often = inspect(write_movie(tmp_path / "often.mp4", (plant + card) * 4))
+    assert often.cuts == (5, 8, 13, 16, 21, 24, 29)
+    assert "The scene changes at frames 5, 8, 13, 16, 21 and later; trim the movie to one scene." in often.warnings
+
+
 @pytest.mark.parametrize("flag", [0, 90, 180, 270])
 @pytest.mark.parametrize("user", [0, 90])
 def test_the_picture_is_upright_whatever_the_flag(flag: int, user: int, tmp_path: Path) -> None:
