@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from typing import Any
 import click
 import cv2
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -72,8 +74,13 @@ def trace(
         raise click.BadParameter("the last frame lies before the first", param_hint="--end")
     if fpm is not None and not math.isfinite(fpm):
         raise click.BadParameter("a number, please", param_hint="--fpm")
+    outputs = [path for path in (csv_path, xlsx_path, json_path, mp4_path) if path is not None]
+    _check_outputs(movie, outputs)
     cv2.setNumThreads(1)
     with _plain_faults():
+        for path in outputs:
+            if not path.parent.is_dir():  # said before the work, not after it
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         run = _Run(movie, placed, start, end, int(rotation))
         run.follow(mp4_path)
         told = {**run.told, "fpm": fpm}
@@ -230,6 +237,15 @@ class _Run:
         }
 
 
+def _check_outputs(movie: Path, outputs: list[Path]) -> None:
+    """No output may be the movie itself, nor another output."""
+    taken = {movie.resolve()}
+    for path in outputs:
+        if path.resolve() in taken:
+            raise click.BadParameter(f"{path.name} is the movie itself or named twice", param_hint="output")
+        taken.add(path.resolve())
+
+
 @contextmanager
 def _plain_faults() -> Iterator[None]:
     """What may go wrong becomes one line on stderr and exit code 1."""
@@ -255,13 +271,13 @@ def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
 
 def _summary(run: _Run, results: dict[str, Any]) -> None:
     console = Console()
-    table = Table(title=f"{run.path.name}: frames {run.start} to {run.told['trim_end_frame']}")
+    table = Table(title=f"{escape(run.path.name)}: frames {run.start} to {run.told['trim_end_frame']}")
     for name in ("marker", "seen", "lost", "last x", "last y"):
         table.add_column(name, justify="left" if name == "marker" else "right")
     for label, _, _ in run.placed:
         rows = [row for row in run.rows if row["label"] == label]
         seen = sum(row["status"] == Status.SEEN for row in rows)
-        table.add_row(label, str(seen), str(len(rows) - seen), f"{rows[-1]['x']:.1f}", f"{rows[-1]['y']:.1f}")
+        table.add_row(escape(label), str(seen), str(len(rows) - seen), f"{rows[-1]['x']:.1f}", f"{rows[-1]['y']:.1f}")
     console.print(table)
     console.print(results["scale"], markup=False, highlight=False)
     unit, time = results["unit"], results["time_unit"]

@@ -71,6 +71,21 @@ def test_bad_arguments_end_with_2(movie: Path, arguments: list[str], word: str) 
     assert "Traceback" not in result.output
 
 
+def test_an_output_never_replaces_the_movie_or_another_output(movie: Path, tmp_path: Path) -> None:
+    before = movie.read_bytes()
+    assert run(movie, "--marker", "A=160,120", "--mp4", movie).exit_code == 2
+    assert movie.read_bytes() == before
+    twice = run(movie, "--marker", "A=160,120", "--csv", tmp_path / "o", "--json", tmp_path / "o")
+    assert twice.exit_code == 2
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_label_in_brackets_is_shown_as_it_is(movie: Path) -> None:
+    result = run(movie, "--marker", "[bold]tip[/bold]=160,120")
+    assert result.exit_code == 0
+    assert "[bold]tip[/bold]" in result.stdout
+
+
 def test_a_label_may_hold_an_equals_sign(movie: Path, tmp_path: Path) -> None:
     assert run(movie, "--marker", "a=b=160,120", "--json", tmp_path / "o.json").exit_code == 0
     assert json.loads((tmp_path / "o.json").read_text())["trackpoint_dicts"][0]["label"] == "a=b"
