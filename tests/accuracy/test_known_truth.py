@@ -30,6 +30,11 @@ BARS = {
 }  # fmt: skip
 
 
+# Most points (percent of those called seen) that may lie more than 8 px off. The blocks of a codec at its worst fool a
+# marker on a leaf's very tip: it slides off the leaf by a few pixels and takes the new place for its own.
+MOST_WRONG = {"compression": 7.0}
+
+
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     """Film each scene once and trace it once by each strategy that is asked for."""
@@ -59,7 +64,7 @@ def test_the_default_strategy_meets_its_bar_in_every_scene(traced: Trace, name: 
     """B13: drift is bounded against truth, whatever happens in front of the lens."""
     found = judged(traced, name)
     assert found.delta_avg >= BARS[name]
-    assert found.wrong_and_sure <= 3.0
+    assert found.wrong_and_sure <= MOST_WRONG.get(name, 1.5)
 
 
 def test_every_scene_has_a_bar() -> None:
