@@ -19,6 +19,7 @@ from tracer.tiles import Flowed, flow
 CONTEXT = 3.0  # times the patch's size that is looked at where two places look alike
 _FASTEST = 25.0  # pixels a frame that a prediction may go
 _ITERATIONS = 5
+_OWN_SIZE = 0.1  # share by which a patch returns to its own size in each frame, unless the picture says otherwise
 # An alignment that fits so well, so near to what was expected, needs no flow: likeness with key and last frame, pixels.
 _EASY_NEAR, _EASY_FAR = (0.82, 0.82, 1.5), (0.85, 0.90, 4.0)
 
@@ -54,6 +55,7 @@ def follow(
     """
     guess = carried + _capped(points.velocity[which])
     m = points.m[which] * turn * points.spin[which]
+    m *= np.abs(m) ** -_OWN_SIZE
     key = points.key[which]
     weight = bank.weight[which, key]
     first = bank.align(now, which, key, guess, m, _ITERATIONS)

@@ -26,6 +26,7 @@ PAD = 48  # pixels around a padded picture, so that no sampling near an edge nee
 MAX_KEYS = 10
 _COLOUR = 12.0  # distance in U and V at which a pixel begins to belong to something else
 _NOISE = 2.5  # gray levels of camera noise
+_GROWTH = 1.08  # by which a patch may grow or shrink in one alignment; a wedge looks alike at any size
 _STEP = 1.5  # longest step of one iteration, pixels
 _STILL = 0.1  # a step shorter than this ends the iterations
 
@@ -169,6 +170,7 @@ class Bank:
         weight, reader = self.weight[which, keys], self.reader[which, keys]
         c, m = c.copy(), m.copy()
         start = patch = sample(picture, c, m)
+        least, most = np.abs(m) / _GROWTH, np.abs(m) * _GROWTH
         for _ in range(iterations):
             read, contrast = _read(reader, patch, weight)
             step = (read[:, :4] / contrast[:, None]).astype(float)
@@ -176,6 +178,8 @@ class Bank:
             length = np.abs(shift)
             bend = np.minimum(np.maximum(step[:, 2:], -0.2), 0.2)
             m = m / (1 + bend[:, 0] + 1j * bend[:, 1])
+            size = np.abs(m)
+            m *= np.minimum(np.maximum(size, least), most) / size
             c = c - m * shift * np.minimum(1.0, _STEP / np.maximum(length, 1e-9))
             if float(length.max()) < _STILL:
                 break  # so short a step changes the patch by less than the camera's noise

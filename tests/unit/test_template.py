@@ -106,3 +106,12 @@ def test_what_has_the_colour_of_the_middle_counts_most() -> None:
     assert share[0].max() < 0.2
     gray = np.full((60, 80, 2), 128, np.uint8)
     assert alike_in_colour(gray, 50 + 50j, 1 + 0j).min() == pytest.approx(1.0)
+
+
+def test_a_wedge_does_not_run_away_by_growing() -> None:
+    """A leaf's tip looks alike at any size; in one alignment it may grow by a twelfth at most."""
+    ys, xs = np.mgrid[:160, :200]
+    wedge = np.where(np.abs(ys - 80) < 0.4 * (xs - 90), 60, 180).astype(np.uint8)
+    bank = bank_of(wedge, np.array([95 + 80j]))
+    found = aligned(bank, np.roll(wedge, 9, axis=1), np.array([95 + 80j]), ONES[:1])
+    assert 1 / 1.081 <= abs(found.m[0]) <= 1.081
