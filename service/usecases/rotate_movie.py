@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from service.domain import audit
 from service.domain.access import Actor, check_edit
 from service.domain.errors import (
     BeingTraced,
@@ -28,8 +27,8 @@ from service.store.objects import Stored
 from service.store.stores import Stores
 from service.store.table import Change, TransactionRefused, Write
 from service.usecases.end_job import commit_end, replaced_writes
-from service.usecases.submit_trace import queued_lease
-from service.usecases.upload_movie import announce, inspection_inputs, inspection_receipt
+from service.usecases.start_job import announce, queued_lease, start_event
+from service.usecases.upload_movie import inspection_inputs, inspection_receipt
 
 ROTATIONS = (0, 90, 180, 270)
 _RESULTS = ("results_job_id", "results_plan_version", "movie_traced_urn")
@@ -92,22 +91,10 @@ async def _admitted(
     job = queued_lease(stores, actor, receipt, "inspect", now)
     span = Hidden(0, max(0, movie.total_frames - 1), receipt.job_id, movie.edit_seq, keep_placed=False)
     started = stores.movies.start_write(movie, job, now, when.may_edit_now(lease_id, now), hull(movie.hidden, span))
-    happened = audit.event(
-        stores.ids.log_id(now),
-        "movie.inspection.started",
-        now,
-        user_id=actor.user_id,
-        movie_id=movie.movie_id,
-        course_id=movie.course_id,
-        ipaddr=ipaddr,
-        trace_job_id=receipt.job_id,
-        request_key=receipt.request_key,
-        attempt=1,
-    )
     writes: list[Write] = [
         _turned(started, movie, receipt.inputs),
         stores.receipts.admit_write(receipt, now),
-        stores.audit.event_write(happened),
+        start_event(stores, actor, movie, receipt, "movie.inspection.started", now, ipaddr=ipaddr),
         stores.frames.marker_map_write(movie.movie_id, {}),
     ]
     if movie.tracing:

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
-from service.domain import audit
 from service.domain.access import Actor, check_edit
 from service.domain.errors import (
     BeingEdited,
@@ -22,11 +19,9 @@ from service.domain.errors import (
     MovieNotFound,
     NotReady,
     OutcomeUnknown,
-    Unavailable,
 )
 from service.domain.failures import WORKER_LOST, Failure
 from service.domain.job import PLAN_VERSION
-from service.domain.lease import TracingLease
 from service.domain.markers import shown_point
 from service.domain.movie import (
     COMPLETED,
@@ -42,12 +37,11 @@ from service.domain.movie import (
 )
 from service.domain.receipt import Receipt, input_digest, receipt_id
 from service.store import conditions as when
-from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
 from service.usecases.end_job import commit_end, replaced_writes
+from service.usecases.start_job import accepted_receipt, announce, queued_lease, start_event
 
-log = structlog.get_logger()
 _ROUNDS = 4
 _MAX_ANCHOR_POINTS = 2_000
 
@@ -96,23 +90,19 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
         _check_ready(stores, movie, now)
         first, last = _frame_range(movie, order)
         inputs = await _inputs(stores, movie, order, first, last)
-        receipt = Receipt(
-            receipt_id=key_id,
-            user_id=actor.user_id,
-            request_key=order.request_key,
-            kind="trace",
-            input_digest=digest,
-            job_id=stores.ids.token(),
-            movie_id=movie.movie_id,
-            state="accepted",
-            attempts=0,
-            created_at=now,
-            updated_at=now,
+        receipt = accepted_receipt(
+            stores,
+            actor,
+            "trace",
+            order.request_key,
+            digest,
+            movie.movie_id,
+            now,
             inputs=inputs,
             client_version=order.client_version,
         )
         if await _admitted(stores, actor, movie, order, receipt, now):
-            await _announce(stores, receipt)
+            await announce(stores, receipt)
             return Submitted(receipt, replayed=False, retired=existing is not None)
     raise EditedMeanwhile
 
@@ -180,44 +170,11 @@ async def _inputs(stores: Stores, movie: Movie, order: TraceOrder, first: int, l
     }
 
 
-def queued_lease(stores: Stores, actor: Actor, receipt: Receipt, kind: Any, now: int) -> TracingLease:
-    """The lease of a job that has just been admitted and announced."""
-    return TracingLease(
-        job_id=receipt.job_id,
-        kind=kind,
-        state="queued",
-        attempt=1,
-        claim_id=None,
-        receipt_id=receipt.receipt_id,
-        user_id=actor.user_id,
-        user_name=actor.name,
-        started_at=now,
-        heartbeat_at=now,
-        expires_at=now + stores.policy.lease_seconds,
-        announced_at=now,
-        failures=0,
-        due_at=now + stores.policy.announce_first,
-    )
-
-
 async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrder, receipt: Receipt, now: int) -> bool:
     """The start transaction. False if something changed meanwhile and it is worth looking again."""
     first, last = receipt.inputs["frame_start"], receipt.inputs["frame_end"]
     new_span = Hidden(first + 1, last, receipt.job_id, movie.edit_seq, order.keep_placed)
     job = queued_lease(stores, actor, receipt, "trace", now)
-    started = audit.event(
-        stores.ids.log_id(now),
-        "movie.tracing.started",
-        now,
-        user_id=actor.user_id,
-        movie_id=movie.movie_id,
-        course_id=movie.course_id,
-        ipaddr=order.ipaddr,
-        trace_job_id=receipt.job_id,
-        request_key=receipt.request_key,
-        attempt=1,
-        frames=last - first,
-    )
     if order.analysis_lease_id:
         right = when.holds_live_analysis_lease(order.analysis_lease_id, now)
     else:
@@ -226,7 +183,9 @@ async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrde
     writes: list[Write] = [
         stores.receipts.admit_write(receipt, now),
         stores.movies.start_write(movie, job, now, condition, hull(movie.hidden, new_span)),
-        stores.audit.event_write(started),
+        start_event(
+            stores, actor, movie, receipt, "movie.tracing.started", now, ipaddr=order.ipaddr, frames=last - first
+        ),
     ]
     if movie.tracing:
         writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
@@ -260,11 +219,3 @@ def _explain(row: Mapping[str, Any] | None, lease_id: str | None, now: int) -> N
         raise LeaseLost
     if not lease_id and held is not None:
         raise BeingEdited(name=held.user_name or "Somebody")
-
-
-async def _announce(stores: Stores, receipt: Receipt) -> None:
-    """Send the message. If it cannot be sent the job stands all the same: the sweeper announces it again."""
-    try:
-        await stores.queue.send(JobMessage(receipt.movie_id, receipt.job_id, 1))
-    except Unavailable:
-        log.warning("job.announce_failed", movie_id=receipt.movie_id, job_id=receipt.job_id, attempt=1)

@@ -7,23 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
-from service.domain import audit
 from service.domain.access import Actor, check_edit
-from service.domain.errors import Conflict, EditedMeanwhile, InvalidParameter, KeyReused, OutcomeUnknown, Unavailable
+from service.domain.audit import EventType
+from service.domain.errors import Conflict, EditedMeanwhile, InvalidParameter, KeyReused, OutcomeUnknown
 from service.domain.failures import RETRYABLE
 from service.domain.job import PLAN_VERSION
 from service.domain.movie import UNUSABLE, UPLOADING, Movie
 from service.domain.receipt import Receipt, input_digest, receipt_id
 from service.store import conditions as when
 from service.store.objects import Stored
-from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
-from service.usecases.submit_trace import queued_lease
+from service.usecases.start_job import accepted_receipt, announce, queued_lease, start_event
 
-log = structlog.get_logger()
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -87,18 +83,14 @@ async def new_movie(stores: Stores, actor: Actor, order: NewMovie) -> Announced:
                 raise KeyReused
             return await _announced(stores, existing, order, replayed=True)
         movie_id = stores.ids.movie_id()
-        receipt = Receipt(
-            receipt_id=key_id,
-            user_id=actor.user_id,
-            request_key=order.request_key,
-            kind="inspect",
-            input_digest=digest,
-            job_id=stores.ids.token(),
-            movie_id=movie_id,
-            state="accepted",
-            attempts=0,
-            created_at=now,
-            updated_at=now,
+        receipt = accepted_receipt(
+            stores,
+            actor,
+            "inspect",
+            order.request_key,
+            digest,
+            movie_id,
+            now,
             client_version=order.client_version,
         )
         row = {
@@ -184,21 +176,11 @@ async def _inspection_admitted(
     else:
         noted = stores.receipts.resolved_write(receipt, inputs, now)
     job = queued_lease(stores, actor, receipt, "inspect", now)
-    arrived = audit.event(
-        stores.ids.log_id(now),
-        "movie.inspection.started" if again else "movie.upload.completed",
-        now,
-        user_id=actor.user_id,
-        movie_id=movie.movie_id,
-        course_id=movie.course_id,
-        ipaddr=ipaddr,
-        trace_job_id=receipt.job_id,
-        request_key=receipt.request_key,
-        attempt=1,
-    )
+    happened: EventType = "movie.inspection.started" if again else "movie.upload.completed"
+    arrived = start_event(stores, actor, movie, receipt, happened, now, ipaddr=ipaddr)
     started = stores.movies.start_write(movie, job, now, when.inspection_may_start(now), None)
     try:
-        await stores.transact([started, noted, stores.audit.event_write(arrived)])
+        await stores.transact([started, noted, arrived])
     except TransactionRefused:
         return False
     except OutcomeUnknown:
@@ -209,28 +191,8 @@ async def _inspection_admitted(
     return True
 
 
-async def announce(stores: Stores, receipt: Receipt) -> None:
-    """Send the message. If it cannot be sent the job stands all the same: the sweeper announces it again."""
-    try:
-        await stores.queue.send(JobMessage(receipt.movie_id, receipt.job_id, 1))
-    except Unavailable:
-        log.warning("job.announce_failed", movie_id=receipt.movie_id, job_id=receipt.job_id, attempt=1)
-
-
 def inspection_receipt(stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int) -> Receipt:
     """The receipt of an inspection that follows an earlier one, under a key of the server's own."""
     key = stores.ids.token()
-    return Receipt(
-        receipt_id=receipt_id(actor.user_id, key),
-        user_id=actor.user_id,
-        request_key=key,
-        kind="inspect",
-        input_digest=input_digest({"movie_id": movie.movie_id, "again": True, "rotation": inputs["rotation"]}),
-        job_id=stores.ids.token(),
-        movie_id=movie.movie_id,
-        state="accepted",
-        attempts=0,
-        created_at=now,
-        updated_at=now,
-        inputs=inputs,
-    )
+    digest = input_digest({"movie_id": movie.movie_id, "again": True, "rotation": inputs["rotation"]})
+    return accepted_receipt(stores, actor, "inspect", key, digest, movie.movie_id, now, inputs=inputs)
