@@ -53,12 +53,16 @@ def padded(gray: Gray) -> Gray:
 
 def sample(picture: Gray, c: Complexes, m: Complexes) -> Floats:
     """Patches (n, AREA) of a padded picture under the warps (n,), bilinear."""
-    warp = np.empty((len(c), 3), np.float32)
-    warp[:, 0], warp[:, 1], warp[:, 2] = m.real, -m.imag, c.real + PAD
-    x = warp @ _GRID
-    warp[:, 0], warp[:, 1], warp[:, 2] = m.imag, m.real, c.imag + PAD
-    y = warp @ _GRID
-    return np.asarray(cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.float32)
+    return _sample(picture, c.tolist(), m.tolist())
+
+
+def _sample(picture: Gray, c: list[complex], m: list[complex]) -> Floats:
+    warps = [(turn.real, -turn.imag, at.real + PAD) for at, turn in zip(c, m, strict=True)]
+    warps += [(turn.imag, turn.real, at.imag + PAD) for at, turn in zip(c, m, strict=True)]
+    places = np.array(warps, np.float32) @ _GRID
+    n = len(c)
+    patch = cv2.remap(picture, places[:n], places[n:], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return patch.astype(np.float32)
 
 
 def alike_in_colour(chroma: Chroma, c: complex, m: complex) -> Floats:
@@ -168,25 +172,28 @@ class Bank:
     ) -> Aligned:
         """Align key `keys[i]` of point `which[i]` with the padded picture, starting from the warps (c[i], m[i])."""
         weight, reader = self.weight[which, keys], self.reader[which, keys]
-        c, m = c.copy(), m.copy()
-        start = patch = sample(picture, c, m)
-        least, most = np.abs(m) / _GROWTH, np.abs(m) * _GROWTH
+        # The warps are a handful of numbers: Python's own complex numbers are faster here than arrays of them.
+        at, turn = c.tolist(), m.tolist()
+        bounds = [(abs(warp) / _GROWTH, abs(warp) * _GROWTH) for warp in turn]
+        start = patch = _sample(picture, at, turn)
         for _ in range(iterations):
             read, contrast = _read(reader, patch, weight)
-            step = (read[:, :4] / contrast[:, None]).astype(float)
-            shift = step[:, 0] + 1j * step[:, 1]
-            length = np.abs(shift)
-            bend = np.minimum(np.maximum(step[:, 2:], -0.2), 0.2)
-            m = m / (1 + bend[:, 0] + 1j * bend[:, 1])
-            size = np.abs(m)
-            m *= np.minimum(np.maximum(size, least), most) / size
-            c = c - m * shift * np.minimum(1.0, _STEP / np.maximum(length, 1e-9))
-            if float(length.max()) < _STILL:
+            longest = 0.0
+            for n, (dx, dy, da, db, _, _) in enumerate((read / contrast[:, None]).tolist()):
+                shift = complex(dx, dy)
+                length = abs(shift)
+                longest = max(longest, length)
+                warp = turn[n] / complex(1 + min(max(da, -0.2), 0.2), min(max(db, -0.2), 0.2))
+                size = abs(warp)
+                warp *= min(max(size, bounds[n][0]), bounds[n][1]) / size
+                at[n] -= warp * shift * min(1.0, _STEP / max(length, 1e-9))
+                turn[n] = warp
+            if longest < _STILL:
                 break  # so short a step changes the patch by less than the camera's noise
-            patch = sample(picture, c, m)
+            patch = _sample(picture, at, turn)
         read, contrast = _read(reader, patch, weight)
         found = (patch - read[:, 4:5]) / contrast[:, None]
-        return Aligned(c, m, read[:, 5] / contrast, found, contrast, start)
+        return Aligned(np.array(at), np.array(turn), read[:, 5] / contrast, found, contrast, start)
 
 
 def _read(reader: Floats, patch: Floats, weight: Floats) -> tuple[Floats, Floats]:
