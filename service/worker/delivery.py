@@ -66,8 +66,10 @@ def _waited(stores: Stores, lease: JobLease) -> int:
 async def _delete(stores: Stores, delivery: Delivery) -> None:
     try:
         await stores.queue.delete(delivery)
-    except Exception:  # whatever it is: the message will come again, and be a no-op
-        log.warning("queue.delete_failed", exc_info=True)
+    except Unavailable:
+        log.warning("queue.delete_failed")  # it will come again, and be a no-op
+    except Exception:  # no reason to leave a claimed job undone either
+        log.exception("queue.delete_failed")
 
 
 async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: asyncio.Event, preset: str) -> str:

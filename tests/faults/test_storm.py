@@ -38,7 +38,7 @@ WEATHER = (
     (Fault.RESET_BEFORE, 0.03),
 )
 STARTED = "movie.tracing.started"
-TICK = 15
+TICK = 60
 """Seconds that pass at each beat of the storm: jobs now and then lose their lease while they work."""
 
 
