@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -46,14 +47,24 @@ def write_movie(
                 stream.codec_context.time_base = time_base
                 if aspect is not None:
                     stream.codec_context.sample_aspect_ratio = aspect
-                if rotation:
-                    stream.set_display_rotation(-rotation)
             picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(bgr), format="bgr24")
             picture.pts, picture.time_base = (number if times is None else times[number]), time_base
             container.mux(stream.encode(picture))
         if stream is not None:
             container.mux(stream.encode(None))
+    if rotation:
+        _set_rotation_flag(path, rotation)
     return path
+
+
+def _set_rotation_flag(path: Path, rotation: int) -> None:
+    """Write the display matrix of a clockwise turn into the track header, as phones do (ISO 14496-12, 8.3.2)."""
+    data = bytearray(path.read_bytes())
+    matrix_at = data.index(b"tkhd") + 4 + 40
+    a, b, c, d = {90: (0, 1, -1, 0), 180: (-1, 0, 0, -1), 270: (0, -1, 1, 0)}[rotation]
+    fixed = (a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30)
+    data[matrix_at : matrix_at + 36] = struct.pack(">9i", *fixed)
+    path.write_bytes(data)
 
 
 def textured(width: int, height: int, seed: int = 0) -> npt.NDArray[Any]:
