@@ -26,7 +26,7 @@ from tests.support.worker_process import WorkerProcess
 from tests.support.workshop import Workshop, open_workshop
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
-FRAMES = 400
+FRAMES = 250
 MOVIE = uploads.mp4(FRAMES)
 POINTS = [
     {"label": "Apex", "x": 43.0, "y": 415.0},
@@ -143,6 +143,7 @@ async def test_a_killed_pool_child_costs_an_attempt_and_the_next_job_works_c15(
         await assert_ended_well(workshop, movie, next_job)
 
 
+@pytest.mark.long
 async def test_a_worker_that_slept_past_its_lease_writes_nothing_more_a14_c01(
     workshop: Workshop, emulator: Emulator, movie: Movie
 ) -> None:
@@ -189,6 +190,7 @@ async def test_sigterm_hands_the_job_back_and_another_goes_on_as_if_nothing_had_
     assert np.abs(places(frames) - whole).max() <= 0.3
 
 
+@pytest.mark.long
 async def test_the_emulators_death_costs_a_pause(workshop: Workshop, emulator: Emulator, movie: Movie) -> None:
     async with worker(workshop, emulator):
         job_id = await started(workshop, movie)
