@@ -58,7 +58,7 @@ async def new_movie() -> Response:
     if announced.replayed:
         intent.repeated(client)
     else:
-        intent.accepted("inspect", client)
+        intent.accepted("inspect", client, retired=announced.retired)
     return said(
         200,
         {"Idempotent-Replay": "true"} if announced.replayed else {},
@@ -67,6 +67,7 @@ async def new_movie() -> Response:
         upload_completion_mode="process-upload",
         request_key=announced.request_key,
         replayed=announced.replayed,
+        retired=announced.retired,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from service.usecases.sweep import sweep
 from tests.support.service import Lab, Person
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -84,6 +85,17 @@ async def test_the_same_key_gets_the_same_movie_and_a_fresh_form(lab: Lab) -> No
     assert "idempotent-replay" not in first.headers
     assert (again.headers["idempotent-replay"], again.json()["replayed"]) == ("true", True)
     assert (reused.status_code, reused.json()["code"]) == (422, "request_key_reused")
+
+
+async def test_a_key_that_was_retired_long_ago_makes_a_new_movie_and_says_so(lab: Lab) -> None:
+    first = await announce(lab, request_key="upload-old")
+    lab.clock.ahead += 2 * 86_400
+    await sweep(lab.runtime.stores)  # the upload never came: its receipt is terminal now
+    assert (await lab.row(first.json()["movie_id"]))["status"] == "unusable"
+    lab.clock.ahead += 31 * 86_400
+    anew = await announce(lab, request_key="upload-old")
+    assert (first.json()["retired"], anew.json()["retired"]) == (False, True)
+    assert anew.json()["movie_id"] != first.json()["movie_id"]
 
 
 @pytest.mark.parametrize(
