@@ -1,4 +1,4 @@
-"""How well a trace agrees with the truth: the measures of the point-tracking literature (Doersch et al., TAP-Vid, 2022)."""
+"""How well a trace agrees with the truth: the measures of point tracking (Doersch et al., TAP-Vid, 2022)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Judged:
 
     @property
     def delta_avg(self) -> float:
-        """Share of the visible points that lie within 1, 2, 4, 8 and 16 px of the truth, averaged over these. Percent."""
+        """Share of the visible points that lie within 1, 2, 4, 8 and 16 px of the truth, averaged. Percent."""
         return 100 * float(np.mean([(self.error[self.visible] <= limit).mean() for limit in THRESHOLDS]))
 
     @property
