@@ -151,7 +151,10 @@ def _trace(task: TraceTask, send: Send) -> None:
         rotation=task.rotation,
         anchors={n: tuple(Marker(p.marker_id, p.label, p.x, p.y) for p in ps) for n, ps in task.anchors.items()},
     )
-    follower = Follower(request, state=task.checkpoint)
+    try:
+        follower = Follower(request, state=task.checkpoint)
+    except ValueError:  # a checkpoint of another version: the attempt starts over at the source
+        follower = Follower(request)
     outbox = _Outbox(send, follower.save)
     video_path = task.folder / "traced.mp4"
     known = {frame.number: frame.points for frame in task.known}
