@@ -1,0 +1,86 @@
+"""The real engine's child process, driven directly: stops, aborts, bad checkpoints, limits."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from service.domain.job import Chunk, Done, Output, Point, Stopped, TraceTask
+from service.usecases.run_job import JobFailed
+from service.worker.engine import Engine
+from tests.support import uploads
+
+FRAMES = 120
+
+
+def task(folder: Path, **changed: object) -> TraceTask:
+    source = folder / "movie"
+    source.write_bytes(uploads.mp4(FRAMES))
+    given = {
+        "source": source,
+        "folder": folder,
+        "rotation": 0,
+        "max_pixels": 16_000_000,
+        "max_frames": 1000,
+        "frame_start": 0,
+        "frame_end": FRAMES - 1,
+        "markers": (Point("a", "Apex", "#0072B2", 43.0, 65.0),),
+        **changed,
+    }
+    return TraceTask(**given)  # type: ignore[arg-type]
+
+
+async def outputs(engine: Engine, given: TraceTask, stop: asyncio.Event | None = None) -> list[Output]:
+    async with aclosing(engine.trace(given, stop or asyncio.Event())) as stream:
+        return [output async for output in stream]
+
+
+def numbers(found: list[Output]) -> list[int]:
+    return [frame.number for output in found if isinstance(output, Chunk) for frame in output.frames]
+
+
+async def test_a_checkpoint_of_another_version_starts_the_attempt_over(tmp_path: Path) -> None:
+    async with Engine() as engine:
+        found = await outputs(engine, task(tmp_path, checkpoint=b"of long ago", resume_after=50))
+    assert numbers(found) == list(range(FRAMES))
+    assert isinstance(found[-1], Done)
+
+
+async def test_a_stop_hands_over_what_there_is_with_a_checkpoint_from_which_the_rest_follows(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    stop.set()
+    async with Engine() as engine:
+        before = await outputs(engine, task(tmp_path), stop)
+        assert isinstance(before[-1], Stopped)
+        done = numbers(before)
+        checkpoint = before[-2].checkpoint if len(before) > 1 and isinstance(before[-2], Chunk) else None
+        rest = await outputs(engine, task(tmp_path, checkpoint=checkpoint, resume_after=done[-1] if done else None))
+    assert done + numbers(rest) == list(range(FRAMES))
+    assert isinstance(rest[-1], Done)
+
+
+async def test_a_reader_that_leaves_in_mid_trace_frees_the_engine_for_the_next_task(tmp_path: Path) -> None:
+    async with Engine() as engine:
+        async with aclosing(engine.trace(task(tmp_path), asyncio.Event())) as stream:
+            await anext(stream)
+        found = await outputs(engine, task(tmp_path))
+    assert numbers(found) == list(range(FRAMES))
+
+
+async def test_a_task_that_takes_too_long_is_ended_with_its_reason(tmp_path: Path) -> None:
+    async with Engine(seconds=0.01) as engine:
+        with pytest.raises(JobFailed) as failed:
+            await outputs(engine, task(tmp_path))
+    assert failed.value.failure.code == "took_too_long"
+
+
+async def test_a_movie_shorter_than_promised_fails_with_its_last_frame(tmp_path: Path) -> None:
+    """B01: never completed with fewer frames than were asked for."""
+    async with Engine() as engine:
+        with pytest.raises(JobFailed) as failed:
+            await outputs(engine, task(tmp_path, frame_end=FRAMES + 30))
+    assert failed.value.failure.code == "movie_cut_off"
+    assert f"frame {FRAMES - 1} of {FRAMES + 31}" in failed.value.failure.summary
