@@ -39,7 +39,9 @@ def of_picture(picture: av.VideoFrame, size: tuple[int, int], rotation: int) -> 
         planes = [_rows(same, n) for n in range(3)]
     half = ((width + 1) // 2, (height + 1) // 2)
     turned = [_turned(_sized(plane, s), rotation) for plane, s in zip(planes, (size, half, half), strict=True)]
-    y = cv2.copyMakeBorder(turned[0], 0, turned[0].shape[0] % 2, 0, turned[0].shape[1] % 2, cv2.BORDER_REPLICATE)
+    y = turned[0]
+    if y.shape[0] % 2 or y.shape[1] % 2:
+        y = cv2.copyMakeBorder(y, 0, y.shape[0] % 2, 0, y.shape[1] % 2, cv2.BORDER_REPLICATE)
     return Planes(y, turned[1], turned[2])
 
 

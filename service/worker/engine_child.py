@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
@@ -24,6 +27,8 @@ CHUNK_FRAMES = 99
 CHUNK_SECONDS = 1.5
 PROGRESS_SECONDS = 2.0
 CHECKPOINT_SECONDS = 10.0
+RENDER_AHEAD = 8
+ENCODER_THREADS = 2
 _NICENESS = 5
 
 Send = Callable[[Any], None]
@@ -52,6 +57,9 @@ def start(pipe: Connection, order: Any, megabytes: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when a job ends
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.nice(_NICENESS)
+    # Tracing and drawing are both many short calls that let go of the interpreter; at the usual 5 ms each would wait
+    # for the other longer than it works.
+    sys.setswitchinterval(0.0002)
     limit = megabytes << 20
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -172,7 +180,9 @@ def _trace(task: TraceTask, send: Send) -> None:
                 colors=[p.color for p in task.markers],
                 preset=task.video_preset,
                 tags=task.tags,
+                threads=ENCODER_THREADS,
             ) as video,
+            _Beside(video.add) as draw,
         ):
             for frame in movie.frames():
                 if _ordered_to_stop():
@@ -181,16 +191,16 @@ def _trace(task: TraceTask, send: Send) -> None:
                 result = follower.step(frame)
                 if result is not None:
                     outbox.add(result)
-                    video.add(frame.planes(), result.points, result.status)
+                    draw(frame, result.points, result.status)
                     continue
                 places = known.get(frame.number, {})
                 spots = [places.get(p.marker_id) for p in task.markers]
                 if all(spot is None for spot in spots):
-                    video.add(frame.planes())
+                    draw(frame)
                 else:
                     points = np.array([s[:2] if s else (0.0, 0.0) for s in spots], dtype=np.float64)
                     status = np.array([s[2] if s else 0 for s in spots], dtype=np.int8)
-                    video.add(frame.planes(), points, status)
+                    draw(frame, points, status)
             promised = max(movie.promised_frames, task.frame_end + 1)
     except _Stop:
         if _Wires.order.value == HAND_BACK:
@@ -201,6 +211,33 @@ def _trace(task: TraceTask, send: Send) -> None:
     if last < task.frame_end:
         raise MovieCutOff(last=max(0, last), promised=promised)
     send(Done({"frames": outbox.sent, "lost": outbox.lost}, {"labelled": video_path}))
+
+
+class _Beside:
+    """Draws and encodes in a thread of its own while the next frames are traced; a few frames may wait.
+
+    The codec and the drawing let go of the interpreter, so the two go on at once. What the drawing raises is raised
+    here at one of the next calls, or at the end.
+    """
+
+    def __init__(self, add: Callable[..., None]) -> None:
+        self._add = add
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="render")
+        self._waiting: deque[Future[None]] = deque()
+
+    def __enter__(self) -> _Beside:
+        return self
+
+    def __call__(self, frame: Any, *drawn: Any) -> None:
+        self._waiting.append(self._thread.submit(lambda: self._add(frame.planes(), *drawn)))
+        while len(self._waiting) > RENDER_AHEAD:
+            self._waiting.popleft().result()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._thread.shutdown(wait=True, cancel_futures=kind is not None)
+        if kind is None:
+            for one in self._waiting:
+                one.result()
 
 
 class _Outbox:

@@ -82,7 +82,7 @@ class Workshop:
                 told = condition(movie, self.stores.clock.now(), self.stores.policy.max_attempts)
                 if movie.tracing is None and told.status not in ("uploading", "processing", "tracing"):
                     return movie
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.1)
 
 
 @asynccontextmanager
