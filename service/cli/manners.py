@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,8 +20,6 @@ from service.local.datadir import DataDirInUse
 from service.local.emulator import EmulatorFailed
 from service.runtime import NotSetUp, Runtime, open_runtime
 from service.settings import Settings
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 data_option = click.option(
     "--data", type=click.Path(file_okay=False, path_type=Path), help="Folder of the embedded default's data."

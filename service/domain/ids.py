@@ -9,7 +9,6 @@ import uuid
 API_KEY = re.compile(r"a[0-9a-f]{32}\Z")
 USER_ID = re.compile(r"u[0-9a-f-]{36}\Z")
 MOVIE_ID = re.compile(r"m[0-9a-f-]{36}\Z")
-TOKEN = re.compile(r"[0-9a-f]{32}\Z")
 REQUEST_KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
 
 

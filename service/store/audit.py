@@ -28,7 +28,3 @@ class Audit:
         """Events of a movie, course or user (`attribute` names which), newest first, within `start`..`end` seconds."""
         condition = keyed(equals(attribute, value), between("time_t", start, end))
         return self._db.query(LOGS, condition, index=_INDEX[attribute], backwards=True, limit=limit)
-
-    def every(self) -> AsyncIterator[Item]:
-        """All events, in no order; for operators and tests."""
-        return self._db.scan(LOGS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from service.domain.access import Actor
@@ -54,18 +54,6 @@ class People:
         except TransactionRefused:
             return False
         return True
-
-    async def change_courses(
-        self, user_id: str, course_id: str, courses: Iterable[str], admin_of: Iterable[str], now: int
-    ) -> None:
-        """Write a user's memberships after he joined or was given `course_id`."""
-        update = Update(set={"courses": sorted(courses), "admin_of": sorted(admin_of)})
-        await self._db.transact(
-            [
-                Change(USERS, {"user_id": user_id}, update, present("user_id")),
-                Put(COURSE_USERS, {"course_id": course_id, "user_id": user_id, "joined": now}),
-            ]
-        )
 
     async def set_user(self, user_id: str, details: Mapping[str, Any]) -> bool:
         """Change a user's attributes. False if there is no such user."""

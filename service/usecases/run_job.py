@@ -23,7 +23,7 @@ from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.usecases.end_job import commit_end, completed_writes, failed_writes
 from service.usecases.job_lease import JobLease
-from service.usecases.trace_plan import frame_writes, trace_result, trace_task
+from service.usecases.trace_plan import checkpoint_key, frame_writes, trace_result, trace_task
 
 log = structlog.get_logger()
 _CONTENT = {
@@ -331,10 +331,6 @@ def _count_retraced(lease: JobLease, chunk: Chunk) -> None:
     """Frames that an earlier attempt had stored behind its last checkpoint are computed again."""
     stored = int(lease.movie.row.get("last_frame_tracked") or 0) if lease.job.attempt > 1 else -1
     metrics.FRAMES_RETRACED.inc(sum(1 for frame in chunk.frames if frame.number <= stored))
-
-
-def checkpoint_key(lease: JobLease, frame: int) -> str:
-    return f"movies/{lease.movie.movie_id}/{lease.job.job_id}/checkpoint-{frame:06d}"
 
 
 async def _publish_trace(stores: Stores, lease: JobLease, receipt: Receipt, done: Done, last: int) -> str:

@@ -54,14 +54,18 @@ def _tags(movie: Movie) -> dict[str, str]:
     return {name: value for name, value in tags.items() if value}
 
 
+def checkpoint_key(lease: JobLease, frame: int) -> str:
+    """Where the follower's state after `frame` lies: under the job, so that its next attempt finds it."""
+    return f"movies/{lease.movie.movie_id}/{lease.job.job_id}/checkpoint-{frame:06d}"
+
+
 async def _checkpoint(stores: Stores, lease: JobLease) -> tuple[int | None, bytes | None]:
     """Frame and state of the last checkpoint of this job. Without one, or if it is gone, the attempt starts over."""
     frame = lease.job.checkpoint_frame
     if frame is None:
         return None, None
     try:
-        key = f"movies/{lease.movie.movie_id}/{lease.job.job_id}/checkpoint-{frame:06d}"
-        return frame, await stores.objects.get(key)
+        return frame, await stores.objects.get(checkpoint_key(lease, frame))
     except ObjectMissing:
         return None, None
 
