@@ -61,12 +61,13 @@ class Follower:
         seen = self._start(frame, scale) if self.last_frame is None else self._strategy.advance(frame)
         points = np.clip((seen.points + 0.5) * scale - 0.5, 0.0, farthest)
         err = np.minimum(seen.err * float(scale.max()), float(LONG_SIDE))
-        status = np.where(seen.seen, Status.SEEN, Status.LOST).astype(np.int8)
+        status = seen.seen.astype(np.int8)  # the values of `Status`
 
         which, placed = self._placed(frame.number)
-        points[which], err[which], status[which] = placed[which], 0.0, Status.SEEN
-        if self.last_frame is not None and which.any():
-            self._strategy.place(frame, (points + 0.5) / scale - 0.5, which)
+        if which.any():
+            points[which], err[which], status[which] = placed[which], 0.0, Status.SEEN
+            if self.last_frame is not None:
+                self._strategy.place(frame, (points + 0.5) / scale - 0.5, which)
         self.last_frame = frame.number
         return FrameResult(frame.number, frame.time, points, status, err)
 

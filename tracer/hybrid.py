@@ -74,7 +74,7 @@ class Hybrid:
         width, height = self._size()
         x = np.minimum(np.maximum(points.c.real, 0), width - 1)
         points.c = x + 1j * np.minimum(np.maximum(points.c.imag, 0), height - 1)
-        return Seen(np.stack([points.c.real, points.c.imag], 1), points.state == State.TRACKED, points.err.copy())
+        return Seen(points.c.view(np.float64).reshape(-1, 2).copy(), points.state == State.TRACKED, points.err.copy())
 
     def arrays(self) -> Arrays:
         assert self._now is not None, "place() comes before arrays()"

@@ -176,8 +176,8 @@ class Bank:
         at, turn = c.tolist(), m.tolist()
         bounds = [(abs(warp) / _GROWTH, abs(warp) * _GROWTH) for warp in turn]
         start = patch = _sample(picture, at, turn)
+        read, contrast = _read(reader, patch, weight)
         for _ in range(iterations):
-            read, contrast = _read(reader, patch, weight)
             longest = 0.0
             for n, (dx, dy, da, db, _, _) in enumerate((read / contrast[:, None]).tolist()):
                 shift = complex(dx, dy)
@@ -191,7 +191,7 @@ class Bank:
             if longest < _STILL:
                 break  # so short a step changes the patch by less than the camera's noise
             patch = _sample(picture, at, turn)
-        read, contrast = _read(reader, patch, weight)
+            read, contrast = _read(reader, patch, weight)
         found = (patch - read[:, 4:5]) / contrast[:, None]
         return Aligned(np.array(at), np.array(turn), read[:, 5] / contrast, found, contrast, start)
 
@@ -203,8 +203,8 @@ def _read(reader: Floats, patch: Floats, weight: Floats) -> tuple[Floats, Floats
     same step and likeness as a normalised one, but for the contrast.
     """
     read = np.matmul(reader, patch[:, :, None])[:, :, 0]
-    square = np.einsum("ij,ij,ij->i", patch, patch, weight)
-    return read, np.maximum(np.sqrt(np.maximum(square - read[:, 4] ** 2, 0)), np.float32(1e-3))
+    square = np.matmul((patch * patch)[:, None, :], weight[:, :, None])[:, 0, 0]
+    return read, np.sqrt(np.maximum(square - read[:, 4] ** 2, np.float32(1e-6)))
 
 
 def _solver(patch: Floats, weight: Floats, contrast: float) -> Floats:
