@@ -2,13 +2,13 @@
 /** The Analyze page put together: one state, the panels that show it, the readings that keep it true. */
 import * as api from './api.js';
 import { FrameCanvas, trails } from './canvas.js';
-import { announce, byId, make, now, setAttribute, setText, show } from './dom.js';
+import { announce, byId, freshKey, make, now, setAttribute, setText, show } from './dom.js';
 import { analysisSize, rulerMillimetres } from './geometry.js';
 import { listenToKeys } from './keys.js';
 import { LeaseKeeper } from './lease.js';
 import { MarkerList } from './markers.js';
 import { Player } from './player.js';
-import { Poller } from './poll.js';
+import { Poller, repeated } from './poll.js';
 import { asProblem } from './problem.js';
 import { Results } from './results.js';
 import { Saver } from './saver.js';
@@ -153,7 +153,8 @@ async function renameOnServer(from, to) {
   const known = Object.values(store.state.frames).some((markers) => markers.some((marker) => marker.label === from));
   if (!known || held.kind !== 'held') return;
   try {
-    await api.renameMarker({ movie_id: movieId, old_label: from, new_label: to, analysis_lease_id: held.id });
+    const wish = { movie_id: movieId, old_label: from, new_label: to, analysis_lease_id: held.id, request_key: freshKey() };
+    await repeated(() => api.renameMarker(wish));
   } catch (thrown) {
     if (asProblem(thrown).kind === 'conflict') lease.lost();
     throw thrown;

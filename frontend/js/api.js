@@ -107,7 +107,7 @@ export const releaseLease = (movie_id, analysis_lease_id) =>
 
 /** @param {{movie_id: string, frame_number: number, trackpoints: string, analysis_lease_id: string}} fields */
 export const putTrackpoints = (fields) => post('api/put-frame-trackpoints', fields);
-/** @param {{movie_id: string, old_label: string, new_label: string, analysis_lease_id: string}} fields */
+/** @param {{movie_id: string, old_label: string, new_label: string, analysis_lease_id: string, request_key: string}} fields */
 export const renameMarker = (fields) => post('api/rename-marker', fields);
 /** @param {Record<string, any>} fields movie_id, analysis_lease_id and one of trim_start_frame, trim_end_frame */
 export const setTrim = (fields) => post('api/set-movie-trim', fields);
@@ -116,8 +116,8 @@ export const setFpm = (fields) => post('api/set-movie-fpm', fields);
 
 /** @param {Record<string, any>} fields @param {string | null} retry why the same intent is sent again, or null */
 export const traceMovie = (fields, retry) => postJson('resize-api/v1/trace-movie', fields, { retry });
-/** @param {string} movie_id */
-export const cancelTrace = (movie_id) => postJson('resize-api/v1/cancel-trace', { movie_id });
+/** Only the job that the page shows: a request that comes late must not stop the next one. @param {string} movie_id @param {string | undefined} job_id */
+export const cancelTrace = (movie_id, job_id) => postJson('resize-api/v1/cancel-trace', { movie_id, job_id });
 
 /** @param {string} movie_id */
 export const results = (movie_id) => get('api/get-movie-trackpoints', { movie_id, format: 'json' });

@@ -16,6 +16,24 @@ export function backoff(failures, random) {
   return Math.min(LONGEST_BACKOFF, 2 ** (failures - 1)) * (1 - random / 2);
 }
 
+/**
+ * Send one wish until it is answered, at most `tries` times. Only for a request that carries its own request key: the
+ * answer may be what was lost.
+ * @template T @param {() => Promise<T>} send @param {number} [tries] @param {(seconds: number) => Promise<void>} [rest]
+ * @returns {Promise<T>}
+ */
+export async function repeated(send, tries = 3, rest = (seconds) => new Promise((wake) => setTimeout(wake, seconds * 1000))) {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await send();
+    } catch (thrown) {
+      const problem = asProblem(thrown);
+      if (!problem.retryable || failures >= tries) throw thrown;
+      await rest(Math.max(problem.retryAfter ?? 0, backoff(failures, Math.random())));
+    }
+  }
+}
+
 export class Poller {
   #timer = 0;
   #inFlight = false;

@@ -23,7 +23,7 @@ export class TracePanel {
     byId('cancel-trace').addEventListener('click', async () => {
       byId('cancel-trace').disabled = true;
       try {
-        await cancelTrace(store.state.movieId).catch((thrown) => {
+        await cancelTrace(store.state.movieId, store.state.metadata?.tracking_lock?.job_id).catch((thrown) => {
           if (asProblem(thrown).kind !== 'conflict') throw thrown; // it had ended by itself a moment before
         });
         await onStopped();

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from service.domain.errors import InvalidParameter
+from service.domain.errors import InvalidParameter, KeyReused
 from service.domain.ids import REQUEST_KEY
 
 ReceiptState = Literal["accepted", "running", "done", "failed"]
@@ -31,6 +31,36 @@ def checked_key(key: str) -> str:
     if not isinstance(key, str) or not REQUEST_KEY.fullmatch(key):
         raise InvalidParameter("request_key", "must be 1 to 200 visible ASCII characters")
     return key
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a client asked for under a request key of its own: the same key again is the same wish, not a second one."""
+
+    user_id: str
+    request_key: str
+    sent: Mapping[str, Any]
+
+    @property
+    def receipt_id(self) -> str:
+        return receipt_id(self.user_id, self.request_key)
+
+    @property
+    def digest(self) -> str:
+        return input_digest(self.sent)
+
+    @property
+    def edit_id(self) -> str:
+        """How the movie row remembers an edit: whose key it was, and what was asked."""
+        return f"{self.receipt_id}:{self.digest}"
+
+    def made(self, edit_id: str | None) -> bool:
+        """Is the edit that the row remembers this one? Raises KeyReused if its key stood for something else."""
+        if edit_id is None or not edit_id.startswith(self.receipt_id):
+            return False
+        if edit_id != self.edit_id:
+            raise KeyReused
+        return True
 
 
 @dataclass(frozen=True, slots=True)

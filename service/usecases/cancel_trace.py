@@ -12,15 +12,21 @@ from service.store.table import TransactionRefused
 from service.usecases.end_job import commit_end, failed_writes
 
 
-async def cancel(stores: Stores, actor: Actor, movie_id: str, *, course_id: str | None = None) -> Movie:
+async def cancel(
+    stores: Stores, actor: Actor, movie_id: str, *, job_id: str | None = None, course_id: str | None = None
+) -> Movie:
     """End the movie's trace as failed, code `cancelled`; the worker's fence stops it. Returns the movie as it was.
 
-    A stale trace that would resume can be cancelled too. Raises MovieNotFound, NoRight, NothingToCancel, Unavailable.
+    With a `job_id` only that job is ended: a request that arrives late does not stop the next trace. Asking again is
+    harmless, since a movie whose last trace was cancelled is left alone. A stale trace that would resume can be
+    cancelled too. Raises MovieNotFound, NoRight, NothingToCancel, Unavailable.
     """
     for _ in range(4):
         movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
         job = movie.tracing
-        if job is None or job.kind != "trace":
+        if job is None and movie.row.get("failure_code") == CANCELLED:
+            return movie
+        if job is None or job.kind != "trace" or job_id not in (None, job.job_id):
             raise NothingToCancel
         now = stores.clock.now()
         writes = failed_writes(

@@ -16,9 +16,11 @@ from service.domain.errors import (
     MovieDeleted,
     NotReady,
     OutcomeUnknown,
+    TiptraceError,
 )
 from service.domain.markers import checked_points, renamed, unmoved_kept
 from service.domain.movie import Hidden, Movie, condition, frame_shows, hull, movie_from_row
+from service.domain.receipt import Intent
 from service.store.expressions import Update
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
@@ -37,6 +39,7 @@ async def put_frame_trackpoints(
     trackpoints: Any,
     *,
     course_id: str | None = None,
+    intent: Intent | None = None,
 ) -> Movie:
     """Replace one frame's whole set of points; those that moved count as placed. Later frames need tracing again."""
 
@@ -53,7 +56,7 @@ async def put_frame_trackpoints(
             writes.append(stores.frames.marker_map_write(movie_id, labels))
         return Update(set={"needs_retracing": 1}), writes
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
 
 
 async def set_trim(
@@ -65,6 +68,7 @@ async def set_trim(
     start: int | None = None,
     end: int | None = None,
     course_id: str | None = None,
+    intent: Intent | None = None,
 ) -> Movie:
     """Move one end of the trim, bounds inclusive. A start on a frame without markers takes the old start's along."""
     if (start is None) == (end is None):
@@ -82,7 +86,7 @@ async def set_trim(
         changed = {"trim_start_frame": first} if end is None else {"trim_end_frame": last}
         return Update(set=changed), writes
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
 
 
 async def _seed_new_start(stores: Stores, movie: Movie, start: int) -> list[Write]:
@@ -99,7 +103,14 @@ async def _seed_new_start(stores: Stores, movie: Movie, start: int) -> list[Writ
 
 
 async def set_fpm(
-    stores: Stores, actor: Actor, movie_id: str, lease_id: str | None, fpm: float, *, course_id: str | None = None
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    fpm: float,
+    *,
+    course_id: str | None = None,
+    intent: Intent | None = None,
 ) -> Movie:
     """The capture interval as frames per minute, 0 < fpm <= 6000. Nothing has to be traced again."""
     if not 0 < fpm <= 6000:
@@ -108,7 +119,7 @@ async def set_fpm(
     async def plan(_: Movie) -> tuple[Update, list[Write]]:
         return Update(set={"fpm": f"{fpm:.10g}"}), []
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
 
 
 async def rename_marker(
@@ -120,6 +131,7 @@ async def rename_marker(
     new_label: str,
     *,
     course_id: str | None = None,
+    intent: Intent | None = None,
 ) -> Movie:
     """One write to the marker map: frames name markers by id, so the new name shows everywhere at once."""
 
@@ -127,11 +139,17 @@ async def rename_marker(
         labels = renamed(await stores.frames.markers(movie_id), old_label, new_label)
         return Update(), [stores.frames.marker_map_write(movie_id, labels)]
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
 
 
 async def reset_tracing(
-    stores: Stores, actor: Actor, movie_id: str, lease_id: str | None, *, course_id: str | None = None
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    *,
+    course_id: str | None = None,
+    intent: Intent | None = None,
 ) -> Movie:
     """Clear all frames but the first of the trim, logically, in one write."""
 
@@ -159,26 +177,58 @@ async def reset_tracing(
         gone = ("results_job_id", "movie_traced_urn", "failure_code", "tracing_failure_summary", "tracing_failed_at")
         return Update(set=hidden, remove=gone), writes
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, plan)
+    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
 
 
 async def _edit(
-    stores: Stores, actor: Actor, movie_id: str, lease_id: str | None, course_id: str | None, plan: Plan
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    course_id: str | None,
+    intent: Intent | None,
+    plan: Plan,
 ) -> Movie:
-    """Plan and commit one edit; look again if the same page's other edit came first.
+    """Plan and commit one edit; with an `intent`, once however often it arrives.
 
-    Raises MovieNotFound, NoRight, LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady, Unavailable, and what
-    `plan` raises. After a lost reply the row tells by the edit's own id whether it was made: its counter alone could
-    have been moved by another edit of the same page.
+    A page that got no answer may send its edit again: until another edit follows it changes nothing, whoever holds the
+    lease by then. A refusal is looked at twice, since what refuses may be this very edit, made by its other arrival.
+    Raises what `_commit` does.
     """
+    try:
+        return await _commit(stores, actor, movie_id, lease_id, course_id, intent, plan)
+    except TiptraceError:
+        after = await stores.movies.get(movie_id) if intent else None
+        if intent is None or after is None or after.row.get("edit_id") != intent.edit_id:
+            raise
+        return after
+
+
+async def _commit(
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    lease_id: str | None,
+    course_id: str | None,
+    intent: Intent | None,
+    plan: Plan,
+) -> Movie:
+    """Commit one edit; look again if the same page's other edit came first.
+
+    Raises MovieNotFound, NoRight, KeyReused, LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady,
+    Unavailable, and what `plan` raises. After a lost reply the row tells by the edit's own id whether it was made: its
+    counter alone could have been moved by another edit of the same page.
+    """
+    edit_id = intent.edit_id if intent else stores.ids.token()
     for _ in range(_ROUNDS):
         movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
+        if intent and intent.made(movie.row.get("edit_id")):
+            return movie
         now = stores.clock.now()
         if not lease_id:
             raise LeaseRequired
         _explain(movie, lease_id, now, stores.policy.max_attempts)
         update, writes = await plan(movie)
-        edit_id = stores.ids.token()
         try:
             await stores.transact([stores.movies.edit_write(movie, lease_id, now, update, edit_id), *writes])
         except TransactionRefused as refusal:
@@ -189,7 +239,7 @@ async def _edit(
             after = await stores.movies.get(movie_id)
             if after is None or after.row.get("edit_id") != edit_id:
                 raise
-        changed = {**movie.row, **update.set, "edit_seq": movie.edit_seq + 1}
+        changed = {**movie.row, **update.set, "edit_seq": movie.edit_seq + 1, "edit_id": edit_id}
         return _as_edited(changed, update.remove)
     raise EditedMeanwhile
 

@@ -12,6 +12,7 @@ from service.domain.errors import (
     Conflict,
     EditedMeanwhile,
     InvalidParameter,
+    KeyReused,
     LeaseLost,
     LeaseRequired,
     MovieDeleted,
@@ -21,7 +22,7 @@ from service.domain.errors import (
 )
 from service.domain.failures import WORKER_LOST, Failure
 from service.domain.movie import Hidden, Movie, condition, hull, movie_from_row
-from service.domain.receipt import Receipt
+from service.domain.receipt import Intent, Receipt
 from service.store import conditions as when
 from service.store.objects import Stored
 from service.store.stores import Stores
@@ -48,31 +49,44 @@ async def rotate(
     rotation: int,
     *,
     course_id: str | None = None,
+    intent: Intent | None = None,
     ipaddr: str | None = None,
 ) -> Movie:
     """Show the movie turned by `rotation` degrees clockwise from how the file lies.
 
     Markers go, since their places mean nothing in the turned picture. The caller's editing lease becomes the lease of
     an inspection, which makes the archive and first frame anew; until that has ended the movie reads as `processing`.
-    A movie that lies that way already is left alone. Raises InvalidParameter, MovieNotFound, NoRight, LeaseRequired,
-    LeaseLost, BeingTraced, MovieDeleted, NotReady, SourceMissing, Unavailable.
+    A movie that lies that way already is left alone, and so is one that this very `intent` has turned before: the
+    inspection's receipt carries its request key. Raises InvalidParameter, MovieNotFound, NoRight, KeyReused,
+    LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady, SourceMissing, Unavailable.
     """
     if rotation not in ROTATIONS:
         raise InvalidParameter("rotation", "must be 0, 90, 180 or 270")
     for _ in range(4):
         movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
+        now = stores.clock.now()
+        if intent and await _turned_before(stores, intent, now):
+            return await stores.movies.get(movie_id) or movie
         if not lease_id:
             raise LeaseRequired
-        now = stores.clock.now()
         _explain(movie, lease_id, now, stores.policy.max_attempts)
         if int(movie.row.get("rotation") or 0) == rotation:
             return movie
         inputs = {**inspection_inputs(movie, await _source(stores, movie)), "rotation": rotation}
-        receipt = inspection_receipt(stores, actor, movie, inputs, now)
+        receipt = inspection_receipt(stores, actor, movie, inputs, now, intent)
         if await _admitted(stores, actor, movie, lease_id, receipt, now, ipaddr):
             await announce(stores, receipt)
             return await stores.movies.get(movie_id) or movie
     raise EditedMeanwhile
+
+
+async def _turned_before(stores: Stores, intent: Intent, now: int) -> bool:
+    existing = await stores.receipts.get(intent.receipt_id)
+    if existing is None or existing.retired(now):
+        return False
+    if existing.input_digest != intent.digest:
+        raise KeyReused
+    return True
 
 
 async def _source(stores: Stores, movie: Movie) -> Stored:
@@ -102,6 +116,8 @@ async def _admitted(
     try:
         await commit_end(stores, writes)
     except TransactionRefused as refusal:
+        if 1 in refusal.refused:
+            return False  # this key has its receipt by now: the next round says whose
         if 0 in refusal.refused:
             _explain(_row(refusal.refused[0]), lease_id, now, stores.policy.max_attempts)
         return False

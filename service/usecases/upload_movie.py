@@ -13,7 +13,7 @@ from service.domain.errors import Conflict, EditedMeanwhile, InvalidParameter, K
 from service.domain.failures import RETRYABLE
 from service.domain.job import PLAN_VERSION
 from service.domain.movie import UNUSABLE, UPLOADING, Movie
-from service.domain.receipt import Receipt, input_digest, receipt_id
+from service.domain.receipt import Intent, Receipt, input_digest, receipt_id
 from service.store import conditions as when
 from service.store.objects import Stored
 from service.store.stores import Stores
@@ -191,8 +191,12 @@ async def _inspection_admitted(
     return True
 
 
-def inspection_receipt(stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int) -> Receipt:
-    """The receipt of an inspection that follows an earlier one, under a key of the server's own."""
-    key = stores.ids.token()
-    digest = input_digest({"movie_id": movie.movie_id, "again": True, "rotation": inputs["rotation"]})
-    return accepted_receipt(stores, actor, "inspect", key, digest, movie.movie_id, now, inputs=inputs)
+def inspection_receipt(
+    stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int, intent: Intent | None = None
+) -> Receipt:
+    """The receipt of an inspection that follows an earlier one, under the client's key or one of the server's own."""
+    again = {"movie_id": movie.movie_id, "again": True, "rotation": inputs["rotation"]}
+    named = intent or Intent(actor.user_id, stores.ids.token(), again)
+    return accepted_receipt(
+        stores, actor, "inspect", named.request_key, named.digest, movie.movie_id, now, inputs=inputs
+    )

@@ -1,4 +1,7 @@
-"""What a person changes about a movie in Analyze. Every one of these writes is fenced by the analysis lease."""
+"""What a person changes about a movie in Analyze. Every one of these writes is fenced by the analysis lease.
+
+A request key is optional here: with one, a page that got no answer may send the same edit again.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from service.domain.movie import Movie
 from service.usecases import edit_movie
 from service.usecases.read_movie import marker_reach, metadata
 from service.usecases.rotate_movie import rotate
+from service.web import intent
 from service.web.auth import caller
 from service.web.context import stores
 from service.web.render import said
@@ -31,6 +35,7 @@ async def put_frame_trackpoints() -> Response:
         asked.frame_number,
         asked.trackpoints,
         course_id=asked.course_id,
+        intent=intent.of(actor),
     )
     return _edited(actor, movie, asked.analysis_lease_id, frame_number=asked.frame_number)
 
@@ -47,6 +52,7 @@ async def rename_marker() -> Response:
         asked.old_label,
         asked.new_label,
         course_id=asked.course_id,
+        intent=intent.of(actor),
     )
     reach = await marker_reach(stores(), movie, checked_label(asked.new_label, "new_label"))
     return _edited(actor, movie, asked.analysis_lease_id, frames_updated=reach, trackpoints_updated=reach)
@@ -56,7 +62,12 @@ async def rename_marker() -> Response:
 async def reset_movie_tracing() -> Response:
     actor, asked = await caller(), parsed(Edit)
     movie = await edit_movie.reset_tracing(
-        stores(), actor, asked.movie_id, asked.analysis_lease_id, course_id=asked.course_id
+        stores(),
+        actor,
+        asked.movie_id,
+        asked.analysis_lease_id,
+        course_id=asked.course_id,
+        intent=intent.of(actor),
     )
     return _edited(actor, movie, asked.analysis_lease_id)
 
@@ -72,6 +83,7 @@ async def set_movie_trim() -> Response:
         start=asked.trim_start_frame,
         end=asked.trim_end_frame,
         course_id=asked.course_id,
+        intent=intent.of(actor),
     )
     return _edited(actor, movie, asked.analysis_lease_id)
 
@@ -80,7 +92,13 @@ async def set_movie_trim() -> Response:
 async def set_movie_fpm() -> Response:
     actor, asked = await caller(), parsed(SetFpm)
     movie = await edit_movie.set_fpm(
-        stores(), actor, asked.movie_id, asked.analysis_lease_id, asked.fpm, course_id=asked.course_id
+        stores(),
+        actor,
+        asked.movie_id,
+        asked.analysis_lease_id,
+        asked.fpm,
+        course_id=asked.course_id,
+        intent=intent.of(actor),
     )
     return _edited(actor, movie, asked.analysis_lease_id)
 
@@ -96,6 +114,7 @@ async def rotate_movie() -> Response:
         asked.analysis_lease_id,
         asked.rotation,
         course_id=asked.course_id,
+        intent=intent.of(actor),
         ipaddr=request.remote_addr,
     )
     return _edited(actor, movie, asked.analysis_lease_id)

@@ -10,8 +10,9 @@ import structlog
 from flask import request
 
 from service import metrics
+from service.domain.access import Actor
 from service.domain.errors import InvalidParameter, KeyReused
-from service.domain.receipt import checked_key
+from service.domain.receipt import Intent, checked_key
 from service.web.context import stores
 from service.web.fields import fields
 
@@ -29,6 +30,13 @@ def request_key() -> str:
         raise InvalidParameter("request_key", "differs from the header Idempotency-Key")
     sent = field if header is None else header
     return stores().ids.token() if sent is None else checked_key(sent)
+
+
+def of(actor: Actor) -> Intent | None:
+    """The intent of a write that need not carry a key; None without one. Raises InvalidParameter."""
+    if request.headers.get("Idempotency-Key") is None and fields().get("request_key") is None:
+        return None
+    return Intent(actor.user_id, request_key(), sent())
 
 
 def sent() -> dict[str, Any]:

@@ -36,7 +36,7 @@ TAKES: Mapping[str, type[schemas.Parameters]] = {
     "movies.set_research_metadata": schemas.SetResearch,
     "reading.get_movie_metadata": schemas.Metadata,
     "tracing.trace_movie": schemas.Trace,
-    "tracing.cancel_trace": schemas.OfMovie,
+    "tracing.cancel_trace": schemas.Cancel,
     "tracing.get_receipt": schemas.ReceiptOf,
     "media.first_frame": schemas.OfMovie,
     "media.frame": schemas.FramePicture,

@@ -37,9 +37,10 @@ class OfMovie(Parameters):
 
 
 class Edit(OfMovie):
-    """A write that the analysis lease fences."""
+    """A write that the analysis lease fences. With a request key it may be sent again after a lost answer."""
 
     analysis_lease_id: LeaseId = None
+    request_key: str | None = None
 
 
 class Acquire(OfMovie):
@@ -68,6 +69,12 @@ class Trace(OfMovie):
     request_key: str | None = None
     keep_placed: Flag = False
     options: Options = Field(default_factory=dict)
+
+
+class Cancel(OfMovie):
+    """Which job is meant, if the client knows it: then a late request cannot stop the one after it."""
+
+    job_id: Name = None
 
 
 class ReceiptOf(Parameters):

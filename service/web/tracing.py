@@ -15,7 +15,7 @@ from service.web import intent
 from service.web.auth import caller
 from service.web.context import stores
 from service.web.render import said
-from service.web.schemas import OfMovie, ReceiptOf, Trace, parsed
+from service.web.schemas import Cancel, ReceiptOf, Trace, parsed
 
 tracing = Blueprint("tracing", __name__)
 
@@ -70,9 +70,10 @@ def _count(submitted: Submitted, client: dict[str, str]) -> None:
 
 @tracing.post("/resize-api/v1/cancel-trace")
 async def cancel_trace() -> Response:
-    actor, asked = await caller(), parsed(OfMovie)
-    movie = await cancel(stores(), actor, asked.movie_id, course_id=asked.course_id)
-    return said(movie_id=movie.movie_id, job_id=movie.tracing.job_id if movie.tracing else None, cancelled=True)
+    actor, asked = await caller(), parsed(Cancel)
+    movie = await cancel(stores(), actor, asked.movie_id, job_id=asked.job_id, course_id=asked.course_id)
+    job_id = movie.tracing.job_id if movie.tracing else asked.job_id
+    return said(movie_id=movie.movie_id, job_id=job_id, cancelled=True)
 
 
 @tracing.get("/api/get-receipt")

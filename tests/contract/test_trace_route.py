@@ -200,7 +200,7 @@ async def test_what_names_the_job_is_no_authority(lab: Lab) -> None:
     assert edit.status_code == 409
 
 
-async def test_a_trace_can_be_stopped_once_by_its_owner_or_an_administrator(lab: Lab) -> None:
+async def test_a_trace_can_be_stopped_by_its_owner_or_an_administrator(lab: Lab) -> None:
     movie_id, lease_id = await lab.marked_movie()
     started = (await trace(lab, "stopped", movie_id=movie_id, analysis_lease_id=lease_id)).json()
     refused = await lab.post(CANCEL, lab.people.eve, movie_id=movie_id)
@@ -208,7 +208,7 @@ async def test_a_trace_can_be_stopped_once_by_its_owner_or_an_administrator(lab:
     again = await lab.post(CANCEL, lab.people.ada, movie_id=movie_id)
     assert refused.status_code == 403
     assert stopped.json() == {"error": False, "movie_id": movie_id, "job_id": started["job_id"], "cancelled": True}
-    assert (again.status_code, again.json()["code"]) == (409, "nothing_to_cancel")
+    assert (again.status_code, again.json()["cancelled"]) == (200, True)  # its first answer may have been lost
     metadata = (await lab.get("/api/get-movie-metadata", lab.people.ada, movie_id=movie_id)).json()["metadata"]
     assert (metadata["status"], metadata["failure_code"]) == ("tracing failed", "cancelled")
     receipt = (await lab.get("/api/get-receipt", lab.people.ada, request_key="stopped")).json()

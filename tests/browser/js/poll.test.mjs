@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pulse } from '../../../frontend/js/lease.js';
-import { LONGEST_BACKOFF, Poller, backoff } from '../../../frontend/js/poll.js';
+import { LONGEST_BACKOFF, Poller, backoff, repeated } from '../../../frontend/js/poll.js';
 import { Problem } from '../../../frontend/js/problem.js';
 
 /** A poller whose clock is the test: `waits` are the milliseconds it asked for, `fire` ends the last wait. */
@@ -95,4 +95,21 @@ test('a heartbeat comes after a third of the lease, at most a minute', () => {
   assert.equal(pulse(900, 0), 60);
   assert.equal(pulse(30, 0), 10);
   assert.equal(pulse(0, 100), 2);
+});
+
+test('one wish is sent again after a lost answer, a few times, and never after a refusal', async () => {
+  const lost = new Problem({ kind: 'unreachable', message: 'No answer.' });
+  const refused = new Problem({ kind: 'conflict', message: 'No.', status: 409 });
+  const rests = [];
+  const rest = async (seconds) => void rests.push(seconds);
+  const outcomes = (...list) => async () => {
+    const next = list.shift();
+    if (next instanceof Problem) throw next;
+    return next;
+  };
+  assert.equal(await repeated(outcomes(lost, 'done'), 3, rest), 'done');
+  assert.equal(rests.length, 1);
+  await assert.rejects(repeated(outcomes(refused, 'done'), 3, rest), (thrown) => thrown === refused);
+  await assert.rejects(repeated(outcomes(lost, lost, lost, 'done'), 3, rest), (thrown) => thrown === lost);
+  assert.equal(rests.length, 3);
 });
