@@ -146,13 +146,16 @@ class Movies:
         """Grant where no stale job has to be ended. Raises ConditionFailed, OutcomeUnknown."""
         await self._db.write(self.grant_write(movie, lease, now, condition))
 
-    async def renew_analysis(self, movie_id: str, lease_id: str, user_id: str, now: int) -> int:
-        """Extend a live lease; returns its new expiry. Raises ConditionFailed with the row as it is."""
+    async def renew_analysis(self, movie_id: str, lease_id: str, user_id: str, now: int) -> tuple[int, int]:
+        """Extend a live lease; returns its new expiry and when it was renewed before this.
+
+        Raises ConditionFailed with the row as it is.
+        """
         expires = now + self._policy.lease_seconds
         renewed = Update(set={"analysis_heartbeat_at": now, "analysis_expires_at": expires})
         condition = when.holds_live_analysis_lease(lease_id, now) & when.started_by(user_id)
-        await self._db.write(self._change(movie_id, renewed, condition))
-        return expires
+        former = await self._db.write(self._change(movie_id, renewed, condition), former=True) or {}
+        return expires, int(former.get("analysis_heartbeat_at") or now)
 
     async def release_analysis(self, movie_id: str, lease_id: str, user_id: str) -> bool:
         """Remove the lease with this token, and no other. False if it was not there."""

@@ -176,15 +176,15 @@ class Database:
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
-    async def write(self, write: Put | Change | Delete) -> Item | None:
-        """One conditional write; returns the row after a Change.
+    async def write(self, write: Put | Change | Delete, *, former: bool = False) -> Item | None:
+        """One conditional write; returns the row after a Change, or with `former` what it replaced.
 
         Raises ConditionFailed, StoreUnavailable, OutcomeUnknown.
         """
         request = self._rendered(write)
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         if isinstance(write, Change):
-            request["ReturnValues"] = "ALL_NEW"
+            request["ReturnValues"] = "UPDATED_OLD" if former else "ALL_NEW"
             call = self.client.update_item
         else:
             call = self.client.put_item if isinstance(write, Put) else self.client.delete_item

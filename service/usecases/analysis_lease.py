@@ -30,11 +30,12 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """The answer to a heartbeat: is the lease still the caller's, and until when?"""
+    """The answer to a heartbeat: is the lease still the caller's, until when, and how long ago was it renewed before?"""
 
     active: bool
     expires_at: int | None = None
     message: str = ""
+    seconds_since: int = 0
 
 
 async def acquire(
@@ -156,8 +157,8 @@ async def heartbeat(stores: Stores, actor: Actor, movie_id: str, lease_id: str) 
     for last in (False, True):
         now = stores.clock.now()
         try:
-            expires = await stores.movies.renew_analysis(movie_id, lease_id, actor.user_id, now)
-            return Beat(True, expires)
+            expires, former = await stores.movies.renew_analysis(movie_id, lease_id, actor.user_id, now)
+            return Beat(True, expires, seconds_since=max(0, now - former))
         except ConditionFailed as failed:
             if failed.item is None:
                 return Beat(False, message="There is no such movie any more.")

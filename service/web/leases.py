@@ -15,6 +15,9 @@ from service.web.context import stores
 from service.web.render import said
 from service.web.schemas import Acquire, HeldLease, parsed
 
+PAGE_BEAT_SECONDS = 60
+"""How often our pages renew; a page that does it less often is late by the difference."""
+
 leases = Blueprint("leases", __name__, url_prefix="/api")
 
 
@@ -59,6 +62,10 @@ async def heartbeat() -> Response:
     actor, asked = await caller(), parsed(HeldLease)
     beat = await analysis_lease.heartbeat(stores(), actor, asked.movie_id, asked.analysis_lease_id or "")
     if beat.active:
+        late = beat.seconds_since - PAGE_BEAT_SECONDS
+        metrics.HEARTBEAT_LATENESS.labels(kind="analysis").observe(max(0, late))
+        if late > PAGE_BEAT_SECONDS:
+            metrics.HEARTBEATS_LATE.labels(kind="analysis").inc()
         return said(active=True, expires_at=beat.expires_at)
     return said(active=False, expires_at=None, code=LeaseLost.code, message=beat.message)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
+from service import metrics
 from tests.support.service import ORIGIN, Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -167,3 +169,23 @@ async def test_a_release_by_beacon_comes_with_the_cookie_and_frees_the_movie_onc
     assert [await beacon(), await beacon()] == [True, False]
     assert not [name for name in await lab.row(movie_id) if name.startswith("analysis_")]
     assert (await lab.post(ACQUIRE, lab.people.teacher, movie_id=movie_id)).json()["lease_id"]
+
+
+async def test_how_late_a_pages_heartbeat_came_is_measured(lab: Lab) -> None:
+    def counted() -> tuple[float, float]:
+        name, kind = "tiptrace_heartbeat_lateness_seconds_sum", {"kind": "analysis"}
+        late = metrics.REGISTRY.get_sample_value("tiptrace_heartbeats_late_total", kind)
+        return metrics.REGISTRY.get_sample_value(name, kind) or 0, late or 0
+
+    movie_id = await lab.movie()
+    lease_id = await lab.lease(movie_id)
+    seen = [counted()]
+    for seconds in (55, 90, 200):
+        lab.clock.ahead += seconds
+        answer = await lab.post(HEARTBEAT, lab.people.ada, movie_id=movie_id, analysis_lease_id=lease_id)
+        assert answer.json()["active"], answer.text
+        seen.append(counted())
+    told = [(after[0] - before[0], after[1] - before[1]) for before, after in itertools.pairwise(seen)]
+    assert [late for _, late in told] == [0, 0, 1]
+    for (seconds, _), expected in zip(told, (0, 30, 140), strict=True):
+        assert abs(seconds - expected) <= 3
