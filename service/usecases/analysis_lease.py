@@ -30,7 +30,7 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """The answer to a heartbeat: is the lease still the caller's, until when, and how long ago was it renewed before?"""
+    """The answer to a heartbeat: is the lease still the caller's, until when, how long ago was it renewed before?"""
 
     active: bool
     expires_at: int | None = None
