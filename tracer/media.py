@@ -2,7 +2,8 @@
 
 Nothing in the file may make the decoder read another file or an address: only self-contained container formats are
 let in, and only this one local file may be opened. What a frame would cost is read from the header before anything is
-decoded. Errors are `tracer.errors`; the decoder's own words never leave this module.
+decoded. Errors are `tracer.errors`; the decoder's own words never leave this module. A decoder that gets no memory
+raises MemoryError: that is this machine's limit, not damage in the file, and must not make a movie shorter.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from types import TracebackType
 
 import av
 from av.container import InputContainer
+from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
 from tracer.errors import MovieError, NoPicture, TooManyFrames, TooManyPixels, UnreadableMovie, UnsupportedCodec
@@ -38,7 +40,7 @@ def open_movie(path: str | Path, *, rotation: int = 0, limits: Limits = Limits()
         stream = _picture_stream(container)
         _check_header(stream, limits)
         return Movie(container, stream, rotation, limits)
-    except MovieError:
+    except (MovieError, MemoryError):
         container.close()
         raise
     except Exception as fault:  # libav has dozens of error classes, and some faults surface as ValueError
@@ -53,6 +55,8 @@ def _open_container(path: Path, limits: Limits) -> InputContainer:
     try:
         # The prefix keeps a name such as "concat:a|b" or "http:x" a name.
         return av.open(f"file:{path.absolute()}", options=probing, container_options=allowed, metadata_errors="replace")
+    except MemoryError:
+        raise
     except (av.FFmpegError, OSError, ValueError) as fault:
         raise UnreadableMovie from fault
 
@@ -175,7 +179,10 @@ class Movie:
         for packet in self._packets():
             try:
                 pictures = decoder.decode(packet)
+            except MemoryError:
+                raise
             except av.FFmpegError:
+                _check_memory(decoder)
                 self.damaged += 1
                 continue
             yield from pictures
@@ -190,6 +197,8 @@ class Movie:
                         broken = 0
                         yield packet
                 break
+            except MemoryError:
+                raise
             except av.FFmpegError:
                 broken += 1
                 self.damaged += 1
@@ -215,6 +224,14 @@ def inspect(
             if on_frame is not None:
                 on_frame(frame)
         return survey.inspection(movie)
+
+
+def _check_memory(decoder: VideoCodecContext) -> None:
+    """Some decoders call it invalid data when they get no memory for a picture. Raises MemoryError where one more
+    does not fit.
+    """
+    if decoder.pix_fmt and decoder.width and decoder.height:
+        av.VideoFrame(decoder.width, decoder.height, decoder.pix_fmt)
 
 
 def _decoder_limit(limits: Limits) -> str:

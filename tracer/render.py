@@ -12,6 +12,7 @@ import av
 import cv2
 import numpy as np
 import numpy.typing as npt
+from av.video.stream import VideoStream
 
 from tracer.model import Status
 from tracer.planes import Plane, Planes, color_of_bgr, to_picture
@@ -77,7 +78,8 @@ class LabelledMovie:
     ) -> None:
         """One more frame. `points` (n, 2) analysis pixels and `status` (n,), or None for a picture without markers.
 
-        The planes are drawn on: they are the frame's own copy. Raises ValueError for another size than the movie's.
+        The planes are drawn on: they are the frame's own copy. Raises ValueError for another size than the movie's,
+        MemoryError where the encoder gets none.
         """
         if planes.y.shape != (self._stream.height, self._stream.width):
             raise ValueError("every frame of a movie has the same size")
@@ -85,7 +87,7 @@ class LabelledMovie:
             self._draw(planes, points, status)
         picture = to_picture(planes)
         picture.pts, picture.time_base = self._frames, 1 / self._rate
-        self._container.mux(self._stream.encode(picture))
+        self._container.mux(self._encoded(picture))
         self._frames += 1
 
     def close(self) -> None:
@@ -97,7 +99,7 @@ class LabelledMovie:
             self._container.close()
             self._path.unlink(missing_ok=True)
             return
-        self._container.mux(self._stream.encode(None))
+        self._container.mux(self._encoded(None))
         self._container.close()
 
     def __enter__(self) -> LabelledMovie:
@@ -110,6 +112,13 @@ class LabelledMovie:
         self._open = False
         self._container.close()
         self._path.unlink(missing_ok=True)
+
+    def _encoded(self, picture: av.VideoFrame | None) -> list[av.Packet[VideoStream]]:
+        try:
+            return self._stream.encode(picture)
+        except av.error.ExternalError as fault:
+            # The encoder says no more than that; since its settings are always the same, memory is what it lacks.
+            raise MemoryError from fault
 
     def _draw(self, planes: Planes, points: npt.NDArray[np.float64], status: npt.NDArray[np.int8]) -> None:
         seen = [bool(one == Status.SEEN) for one in status]

@@ -37,6 +37,7 @@ class Engine:
         self._executor: ProcessPoolExecutor | None = None
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="engine-pipe")
         self._pipe: Connection
+        self._pending: asyncio.Future[Any] | None = None
         self._order: Any = None
         self.pid: int | None = None
 
@@ -58,14 +59,13 @@ class Engine:
     async def _run(self, task: InspectTask | TraceTask, stop: asyncio.Event) -> AsyncGenerator[Output]:
         future = self._submit(task)
         watcher = asyncio.create_task(self._hand_back_when(stop))
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._seconds
+        deadline = asyncio.get_running_loop().time() + self._seconds
         finished = False
         try:
             while True:
                 try:
                     async with asyncio.timeout_at(deadline):
-                        output = await loop.run_in_executor(self._reader, self._pipe.recv)
+                        output = await self._received()
                 except TimeoutError:
                     raise JobFailed(Failure("took_too_long")) from None
                 except (EOFError, OSError):
@@ -104,6 +104,15 @@ class Engine:
         theirs.close()  # the child alone holds the writing end now: its death is an end of file here
         return future
 
+    async def _received(self) -> Any:
+        """The next thing out of the pipe. A reading that was given up goes on in its thread: the next call takes it."""
+        if self._pending is None:
+            self._pending = asyncio.get_running_loop().run_in_executor(self._reader, self._pipe.recv)
+        pending = self._pending
+        await asyncio.wait({pending})
+        self._pending = None
+        return pending.result()
+
     async def _hand_back_when(self, stop: asyncio.Event) -> None:
         await stop.wait()
         self._order.value = HAND_BACK
@@ -112,12 +121,9 @@ class Engine:
         """Ask the child to stop, empty the pipe meanwhile, and kill it if it does not."""
         if not future.done() and self._order is not None:
             self._order.value = ABORT
-            loop = asyncio.get_running_loop()
             with suppress(TimeoutError, EOFError, OSError):
                 async with asyncio.timeout(_ABORT_SECONDS):
-                    while not isinstance(
-                        await loop.run_in_executor(self._reader, self._pipe.recv), Done | Stopped | Failed
-                    ):
+                    while not isinstance(await self._received(), Done | Stopped | Failed):
                         pass
                     return
         self._discard()
@@ -127,6 +133,9 @@ class Engine:
         if self._executor is None:
             return
         executor, self._executor = self._executor, None
+        if self._pending is not None:
+            self._pending.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody waits for it
+            self._pending = None
         for process in list((executor._processes or {}).values()):
             process.kill()
         self.pid = None

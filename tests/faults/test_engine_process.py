@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.job import Chunk, Done, Output, Point, Stopped, TraceTask
+from service.domain.job import Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
 from service.usecases.run_job import JobFailed
 from service.worker.engine import Engine
 from tests.support import uploads
@@ -84,3 +84,26 @@ async def test_a_movie_shorter_than_promised_fails_with_its_last_frame(tmp_path:
             await outputs(engine, task(tmp_path, frame_end=FRAMES + 30))
     assert failed.value.failure.code == "movie_cut_off"
     assert f"frame {FRAMES - 1} of {FRAMES + 31}" in failed.value.failure.summary
+
+
+HOSTILE = {
+    "memory": (uploads.greedy, Engine(megabytes=240), "out_of_memory"),
+    "time": (uploads.slow, Engine(seconds=1.5), "took_too_long"),
+}
+
+
+@pytest.mark.parametrize("of", HOSTILE)
+async def test_a_hostile_file_meets_the_childs_limits_in_an_inspection_and_in_a_trace(of: str, tmp_path: Path) -> None:
+    """A25, B32: its header tells nothing of what it costs. A decoder without memory is no damaged movie, and what was
+    decoded until then is no shorter one.
+    """
+    body, limited, code = HOSTILE[of]
+    traced = task(tmp_path, frame_end=10, max_frames=3000, markers=(Point("a", "Apex", "#0072B2", 300.0, 200.0),))
+    traced.source.write_bytes(body())
+    inspected = InspectTask(traced.source, tmp_path, rotation=0, max_pixels=16_000_000, max_frames=3000)
+    async with limited as engine:
+        for stream in (engine.inspect(inspected, asyncio.Event()), engine.trace(traced, asyncio.Event())):
+            with pytest.raises(JobFailed) as failed:
+                async with aclosing(stream):
+                    assert not [output async for output in stream if isinstance(output, Done)]
+            assert failed.value.failure.code == code

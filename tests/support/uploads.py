@@ -70,3 +70,40 @@ def playlist(target: str) -> bytes:
 
 def concat_script(target: str) -> bytes:
     return f"ffconcat version 1.0\nfile '{target}'\n".encode()
+
+
+def greedy(width: int = 1600, height: int = 1200, frames: int = 20) -> bytes:
+    """Small frames that the decoder must all keep: sixteen references in full colour, some 100 MB at this size."""
+    out = io.BytesIO()
+    options = {"preset": "ultrafast", "bf": "0", "g": "250", "x264-params": "ref=16"}
+    with av.open(out, "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv444p"
+        for n in range(frames):
+            container.mux(stream.encode(_plain_frame(width, height, "yuv444p", n)))
+        container.mux(stream.encode(None))
+    return out.getvalue()
+
+
+def slow(width: int = 4000, height: int = 4000, frames: int = 2000) -> bytes:
+    """One whole picture over and over: seven megabytes that take most of a minute to decode."""
+    out = io.BytesIO()
+    with av.open(out, "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=25, options={"preset": "superfast"})
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        (packet,) = [*stream.encode(_plain_frame(width, height, "yuv420p", 0)), *stream.encode(None)]
+        body = bytes(packet)
+        for n in range(frames):
+            again = av.Packet(body)
+            again.stream, again.time_base, again.is_keyframe = stream, Fraction(1, 25), True
+            again.pts = again.dts = n
+            container.mux(again)
+    return out.getvalue()
+
+
+def _plain_frame(width: int, height: int, form: str, number: int) -> av.VideoFrame:
+    frame = av.VideoFrame(width, height, form)
+    for plane in frame.planes:
+        plane.update(bytes([16 + 9 * number % 200]) * plane.buffer_size)
+    frame.pts, frame.time_base = number, Fraction(1, 25)
+    return frame

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.support.movies import textured, write_movie
+from tests.support.uploads import greedy
 from tracer.errors import MovieError, NoPicture, TooManyFrames, TooManyPixels, UnreadableMovie, UnsupportedCodec
 from tracer.media import inspect, open_movie
 from tracer.model import Limits
@@ -288,3 +289,23 @@ def test_a_giant_raster_costs_no_memory_while_it_is_refused(plain: Path, tmp_pat
     )
     child = subprocess.run([sys.executable, "-c", report, path, plain], capture_output=True, text=True, check=True)
     assert int(child.stdout) < 12_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the limit on data memory is Linux's")
+def test_a_decoder_without_memory_is_no_damaged_movie(plain: Path, tmp_path: Path) -> None:
+    """A25: or else a movie that needs more than a job may have would be called short, and traced as such."""
+    path = tmp_path / "greedy.mp4"
+    path.write_bytes(greedy())
+    report = (
+        "import pathlib, re, resource, sys\n"
+        "from tracer.media import inspect\n"
+        "inspect(sys.argv[2])  # the libraries' own memory\n"
+        "now = int(re.search(r'VmData:\\s+(\\d+)', pathlib.Path('/proc/self/status').read_text())[1]) << 10\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (now + (60 << 20),) * 2)\n"
+        "try:\n"
+        "    print(inspect(sys.argv[1]).decoded_frames)\n"
+        "except MemoryError:\n"
+        "    print('no memory')\n"
+    )
+    child = subprocess.run([sys.executable, "-c", report, path, plain], capture_output=True, text=True, check=False)
+    assert (child.stdout, child.stderr) == ("no memory\n", "")
