@@ -5,14 +5,17 @@ Everything is real here: the signed form, the queue, the worker, its child proce
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import av
 import pytest
 import pytest_asyncio
 
 from service.local.emulator import Emulator
+from service.usecases.read_movie import trackpoints
 from tests.support import uploads
 from tests.support.workshop import SHARED, Workshop, open_workshop
 
@@ -100,6 +103,25 @@ async def test_the_largest_frame_allowed_stays_within_one_jobs_memory(workshop: 
     assert peak_megabytes(workshop) < MEGABYTES
 
 
+async def test_a_movie_that_lost_its_end_in_storage_fails_and_says_how_far_it_goes_b01(workshop: Workshop) -> None:
+    """Sixty frames were inspected; what is stored by the time of the trace holds fewer. Never `completed`."""
+    body = uploads.mp4(60)
+    movie = await workshop.upload(body)
+    assert movie.total_frames == 60
+    lease = await workshop.place(movie)
+    stored = workshop.stores.objects.key_of(movie.row["movie_data_urn"])
+    await workshop.stores.objects.put(stored, body[: len(body) * 6 // 10], "video/mp4")
+    await workshop.submit(movie, lease)
+    traced = await workshop.settled(movie.movie_id)
+    assert (traced.status, traced.row["failure_code"]) == ("tracing failed", "movie_cut_off")
+    told = re.fullmatch(r"The movie ends after frame (\d+) of 60: .*\.", traced.row["tracing_failure_summary"])
+    assert told
+    assert 0 < int(told.group(1)) < 59
+    assert "movie_traced_urn" not in traced.row
+    rows = await trackpoints(workshop.stores, traced)
+    assert max(row["frame_number"] for row in rows) == int(told.group(1))
+
+
 REAL = {
     "audio_only.mp4": ("unusable", "movie_no_picture", 0),
     "header_only_5544_frames.mp4": ("unusable", "movie_unreadable", 0),
@@ -121,3 +143,19 @@ async def test_real_odd_files_end_as_they_should_b01_b15_b16(workshop: Workshop,
     assert (movie.status, movie.row.get("failure_code")) == (status, code), movie.row.get("status_reason")
     assert movie.total_frames == frames
     assert peak_megabytes(workshop) < MEGABYTES
+
+
+@pytest.mark.skipif(not (SHARED / "plants").is_dir(), reason="the real movies do not lie beside this repository")
+async def test_a_header_that_promises_seven_frames_of_six_is_traced_to_its_end_a28(workshop: Workshop) -> None:
+    """Six frames in the row, in the progress, in the export and in the labelled movie."""
+    movie = await workshop.upload((SHARED / "plants" / "plantmovie_2019-07-31_short.mov").read_bytes())
+    assert movie.total_frames == 6
+    assert (movie.row["inspection"]["promised_frames"], movie.row["inspection"]["decoded_frames"]) == (7, 6)
+    await workshop.submit(movie, await workshop.place(movie))
+    traced = await workshop.settled(movie.movie_id)
+    assert (traced.status, traced.row["last_frame_tracked"]) == ("tracing completed", 5)
+    rows = await trackpoints(workshop.stores, traced)
+    assert sorted({row["frame_number"] for row in rows}) == [0, 1, 2, 3, 4, 5]
+    key = workshop.stores.objects.key_of(traced.row["movie_traced_urn"])
+    with av.open(io.BytesIO(await workshop.stores.objects.get(key))) as labelled:
+        assert sum(1 for _ in labelled.decode(video=0)) == 6
