@@ -7,7 +7,7 @@ strategy, flow, hybrid    ways of following points: plain flow, checked flow, an
 points, step, template,   the parts of the tracer's own: state, one frame's answer, remembered pictures,
 memory, tiles, motion,    when to remember, flow on tiles, the camera's movement,
 reacquire                 the search for lost points
-geometry, measures        pure arithmetic: coordinates; distance, rate, angle, amplitude, scale
+geometry, measures, pace  pure arithmetic: coordinates; distance, rate, angle, amplitude, scale; timestamps
 render, archive           the labelled movie; one JPEG per frame
 synthetic, scenery,       movies with known truth
 disturbances

@@ -4,11 +4,13 @@ words.
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tracer.cuts import CutFinder
 from tracer.model import Inspection
+from tracer.pace import varies
 
 if TYPE_CHECKING:
     from tracer.frames import Frame
@@ -41,10 +43,10 @@ class Survey:
 
     def inspection(self, movie: Movie) -> Inspection:
         """The record for `movie` after its last frame was added."""
-        gaps = [b - a for a, b in zip(self._times, self._times[1:], strict=False)]
+        gaps = np.diff(np.array(self._times, np.float64))
         span = self._times[-1] if self._times else 0.0
         fps = (len(self._times) - 1) / span if span > 0 else movie.fps
-        variable = _varies(gaps)
+        variable = varies(gaps)
         return Inspection(
             container=movie.container_name,
             codec=movie.codec_name,
@@ -57,7 +59,7 @@ class Survey:
             pixel_aspect=movie.view.pixel_aspect,
             promised_frames=movie.promised_frames,
             decoded_frames=self._frames,
-            duration=span + (median(gaps) if gaps else 1.0 / movie.fps),
+            duration=span + (float(np.median(gaps)) if len(gaps) else 1.0 / movie.fps),
             fps=fps,
             variable_frame_rate=variable,
             browser_playable=_browser_playable(movie),
@@ -83,14 +85,6 @@ class Survey:
             more = " and later" if len(self._cut_frames) > _NAMED_CUTS else ""
             said.append(f"The scene changes at frames {some}{more}; trim the movie to one scene.")
         return said
-
-
-def _varies(gaps: list[float]) -> bool:
-    """Do gaps between frames differ by more than the rounding of a clock (4 ms, or a tenth of the usual gap)?"""
-    if len(gaps) < 2:
-        return False
-    usual = median(gaps)
-    return max(abs(gap - usual) for gap in gaps) > max(0.004, 0.1 * usual)
 
 
 def _browser_playable(movie: Movie) -> bool:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tracer import pace
+
 Points = npt.NDArray[np.float64]
 
 TIP = "Apex"
@@ -23,21 +25,51 @@ VERTEX = "Inflection Point"
 # Where an untouched movie carries its rulers: image coordinates, y down.
 DEFAULT_RULERS = {0.0: (50.0, 100.0), 10.0: (50.0, 150.0)}
 _RULER = re.compile(r"ruler\s*(\d+(?:[.,]\d+)?)\s*mm", re.IGNORECASE)
+_NO_CLOCK = (
+    "The frame rate of this movie varies: a frame here is its usual time from one picture to the next."
+    " Tell how long that is to get rates per minute."
+)
 _PLAUSIBLE_MM_PER_PX = (0.002, 5.0)  # a frame 1.3 mm wide, and one of 3.2 m
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One marker through the movie: `frames` (n,) rising numbers, `points` (n, 2) pixels, `seen` (n,) bool."""
+    """One marker through the movie: `frames` (n,) rising numbers, `points` (n, 2) pixels, `seen` (n,) bool.
+
+    `times` (n,) are the frames' timestamps in seconds, NaN where one has none; None: the movie has no clock.
+    """
 
     label: str
     frames: npt.NDArray[np.int64]
     points: Points
     seen: npt.NDArray[np.bool_]
+    times: pace.Seconds | None = None
 
     def measured(self) -> tuple[npt.NDArray[np.int64], Points]:
         """Frames and points that were seen."""
         return self.frames[self.seen], self.points[self.seen]
+
+    def steps(self) -> pace.Seconds | None:
+        """When each frame was taken, in usual gaps between frames; None where frame numbers tell that as well."""
+        return None if self.times is None else pace.steps(self.frames, self.times)
+
+    def passed(self) -> float:
+        """From the first sight of the marker to the last, in usual gaps between frames: 0 for fewer than two sights."""
+        steps = self.steps()
+        seen = (self.frames if steps is None else steps)[self.seen]
+        return float(seen[-1] - seen[0]) if len(seen) else 0.0
+
+    def followed(self) -> tuple[float, float]:
+        """Length of the way from sight to sight without the stretches in which the marker was lost, pixels, and the
+        time that this way took, usual gaps between frames.
+
+        Nobody saw the way through a lost stretch: its chord would be too short for the time that it took.
+        """
+        steps = self.steps()
+        times = np.asarray(self.frames if steps is None else steps, np.float64)
+        both = self.seen[1:] & self.seen[:-1]
+        way = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
+        return float(way[both].sum()), float(np.diff(times)[both].sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +152,16 @@ def tip_of(labels: Sequence[str]) -> str | None:
 
 
 def displacement(points: Points) -> float:
-    """Straight distance from the first to the last point: sqrt(dx^2 + dy^2). Pixels; 0 for fewer than two points."""
+    """Straight distance from the first to the last point, by Pythagoras: sqrt(dx^2 + dy^2). Pixels; 0 for fewer than
+    two points.
+    """
     return float(np.linalg.norm(points[-1] - points[0])) if len(points) > 1 else 0.0
 
 
-def path_length(points: Points) -> float:
-    """Length of the way through all points: the sum of the steps. Pixels. Jitter makes it longer, never shorter."""
-    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()) if len(points) > 1 else 0.0
-
-
 def amplitude(points: Points) -> float:
-    """Half of the horizontal range, (max x - min x) / 2: how far a swinging tip leaves the middle. Pixels."""
+    """Half of the horizontal range, (max x - min x) / 2: how far a swinging tip leaves the middle (the amplitude of a
+    sine that was sampled at its turning points). Pixels.
+    """
     return float(np.ptp(points[:, 0])) / 2.0 if len(points) else 0.0
 
 
@@ -147,7 +178,9 @@ def angle(start: Sequence[float], vertex: Sequence[float], end: Sequence[float])
 
 
 def per_time(value: float, frames: float, fpm: float | None) -> float | None:
-    """`value` per minute if `fpm` (frames taken per minute) is set, else per frame. None if no frame passed."""
+    """`value` per minute if `fpm` (frames taken per minute) is set, else per frame: value / frames * fpm. None if no
+    frame passed.
+    """
     if frames <= 0:
         return None
     return value / frames * (fpm or 1.0)
@@ -157,8 +190,12 @@ def results(tracks: Sequence[Track], scale: Scale, fpm: float | None = None) -> 
     """Everything that is told about a movie, as plain JSON values; lengths in `scale.unit`, rounded nowhere.
 
     `gravitropism`: distance (displacement of the tip), rate (distance per time), angle (at the marker `Inflection
-    Point` where that was first seen, degrees, None without one). `circumnutation`: amplitude, rate (path length per
-    time). `frames` tells how many of the tip's positions were seen and lost.
+    Point` where that was first seen, degrees, None without one). `circumnutation`: amplitude, rate (length of the way
+    that was seen, per time of it: jitter makes it greater, never smaller). `frames` tells how many of the tip's
+    positions were seen and lost.
+
+    Time is counted in frames, 1 / fpm minutes each, or, where the movie's frame rate varies, in its usual gap between
+    frames by its own timestamps (`clock` says which).
     """
     tip = tip_of([track.label for track in tracks])
     told: dict[str, object] = {
@@ -173,7 +210,10 @@ def results(tracks: Sequence[Track], scale: Scale, fpm: float | None = None) -> 
     if track is None:
         return told
     frames, points = track.measured()
-    passed = float(frames[-1] - frames[0]) if len(frames) else 0.0
+    passed, (way, took) = track.passed(), track.followed()
+    told["clock"] = "frames" if track.steps() is None else "timestamps"
+    if told["clock"] == "timestamps" and not fpm:
+        told["warnings"] = [*scale.warnings, _NO_CLOCK]
     distance = displacement(points) * scale.factor
     told["gravitropism"] = {
         "distance": distance,
@@ -182,7 +222,7 @@ def results(tracks: Sequence[Track], scale: Scale, fpm: float | None = None) -> 
     }
     told["circumnutation"] = {
         "amplitude": amplitude(points) * scale.factor,
-        "rate": per_time(path_length(points) * scale.factor, passed, fpm),
+        "rate": per_time(way * scale.factor, took, fpm),
     }
     told["frames"] = {"seen": len(frames), "lost": int(len(track.frames) - len(frames))}
     return told

@@ -98,6 +98,7 @@ class Run:
                     "status": int(result.status[n]),
                     "err": round(float(result.err[n]), 3),
                     "color": COLORS[n % len(COLORS)],
+                    "time": None if result.time is None else round(result.time, 6),
                 }
             )
 

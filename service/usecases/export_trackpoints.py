@@ -3,6 +3,10 @@
 Rows are trackpoints as they are stored: pixels of the analysis frame, origin at the lower left. Only frames inside
 the trim are told. A lost marker was carried, not measured: its CSV and XLSX cells stay empty, its JSON row says
 status 0.
+
+The columns of the CSV are what programs of many years read, so a frame's time is told elsewhere: as `time` in JSON
+rows and as the last column of the XLSX sheet Trackpoints, in seconds from the movie's first frame by its own timestamps,
+where it has them. That is the movie's clock; between two pictures of a time-lapse passed 1 / fpm minutes.
 """
 
 from __future__ import annotations
@@ -60,6 +64,7 @@ def json_document(movie: Mapping[str, Any], rows: Iterable[Trackpoint]) -> dict[
             "status": int(point.get("status", 1)),
             "err": float(point.get("err") or 0.0),
             "color": point.get("color"),
+            **({"time": sheet.times[frame]} if frame in sheet.times else {}),
         }
         for frame in sheet.frames
         for label in sheet.labels

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tracer.geometry import analysis_size
 from tracer.measures import Scale, Track, calibration, ruler_mm
@@ -18,12 +19,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The trackpoints of a movie as a table: frames in order, labels in order of sight, one scale for all."""
+    """The trackpoints of a movie as a table: frames in order, labels in order of sight, one scale for all.
+
+    `times`: frame -> seconds from the movie's first frame by its own timestamps, for the frames that have one.
+    """
 
     labels: tuple[str, ...]
     frames: tuple[int, ...]
     cells: Mapping[tuple[int, str], Trackpoint]
     scale: Scale
+    times: Mapping[int, float]
 
     def unit(self, label: str) -> str:
         """Rulers are what measures, so they are always told in pixels."""
@@ -48,7 +53,12 @@ class Sheet:
             np.array([frame for frame, _ in points], np.int64),
             np.array([(float(p["x"]), float(p["y"])) for _, p in points], float).reshape(-1, 2),
             np.array([seen(p) for _, p in points], bool),
+            self._times([frame for frame, _ in points]),
         )
+
+    def _times(self, frames: Sequence[int]) -> npt.NDArray[np.float64] | None:
+        times = [self.times.get(frame, math.nan) for frame in frames]
+        return np.array(times, np.float64) if self.times else None
 
 
 def sheet_of(movie: Mapping[str, Any], rows: Iterable[Trackpoint]) -> Sheet:
@@ -56,19 +66,22 @@ def sheet_of(movie: Mapping[str, Any], rows: Iterable[Trackpoint]) -> Sheet:
     first, last = trim_of(movie)
     cells: dict[tuple[int, str], Trackpoint] = {}
     labels: dict[str, None] = {}
+    times: dict[int, float] = {}
     for row in rows:
         frame, label = int(row["frame_number"]), str(row["label"])
         if frame < first or (last is not None and frame > last):
             continue
         labels.setdefault(label)
         cells[frame, label] = row
+        if row.get("time") is not None:
+            times[frame] = float(row["time"])
     frames = tuple(sorted({frame for frame, _ in cells}))
     rulers = {
         label: (float(cells[frames[0], label]["x"]), float(cells[frames[0], label]["y"]))
         for label in labels
         if ruler_mm(label) is not None and (frames[0], label) in cells
     }
-    return Sheet(tuple(labels), frames, cells, calibration(rulers, frame_size(movie)[1]))
+    return Sheet(tuple(labels), frames, cells, calibration(rulers, frame_size(movie)[1]), times)
 
 
 def harmless(text: str) -> str:

@@ -36,6 +36,8 @@ def _trackpoints(page: Any, sheet: Sheet, labels: list[str]) -> None:
     header = ["frame_number"]
     for label in labels:
         header += [f"{label} {axis} ({sheet.unit(label)})" for axis in "xy"] + [f"{label} status"]
+    if sheet.times:
+        header.append("time (s)")
     _row(page, 0, header)
     page.freeze_panes(1, 1)
     for row, frame in enumerate(sheet.frames, 1):
@@ -47,6 +49,8 @@ def _trackpoints(page: Any, sheet: Sheet, labels: list[str]) -> None:
                 page.write_number(row, 2 + 3 * n, place[1])
             if point is not None:
                 page.write_string(row, 3 + 3 * n, "seen" if seen(point) else "lost")
+        if frame in sheet.times:
+            page.write_number(row, 1 + 3 * len(labels), sheet.times[frame])
 
 
 def _markers(page: Any, sheet: Sheet, labels: list[str]) -> None:

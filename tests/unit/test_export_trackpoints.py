@@ -117,6 +117,27 @@ def test_the_json_document_is_plain_json_with_results() -> None:
     assert set(document["trackpoint_dicts"][0]) == {"frame_number", "label", "x", "y", "status", "err", "color"}
 
 
+def test_a_frames_time_is_told_in_json_and_xlsx_and_leaves_the_csv_alone() -> None:
+    """B03, B04: uneven timestamps, as the movie has them."""
+    times = {0: 0.0, 1: 0.04, 2: 0.08, 3: 2.08, 4: 2.12, 5: 2.16}
+    made = [{**p, "time": Decimal(str(times[p["frame_number"]]))} for p in rows()]
+    assert read_csv(MOVIE, made) == read_csv(MOVIE, rows())
+    document = json_document(MOVIE, made)
+    assert {(p["frame_number"], p["time"]) for p in document["trackpoint_dicts"]} == {(1, 0.04), (2, 0.08), (3, 2.08)}
+    told = [cell.value for cell in workbook(MOVIE, made)["Trackpoints"][4]]
+    header = [cell.value for cell in workbook(MOVIE, made)["Trackpoints"][1]]
+    assert (header[-1], told[-1]) == ("time (s)", 2.08)
+
+
+def test_frames_behind_a_cut_enter_no_exported_result() -> None:
+    """A03: the trim that is offered and no trim at all give the same results."""
+    carried = [point(n, label, 400, 300, status=0) for n in (4, 5) for label in ("Apex", "Ruler 0mm", "Ruler 10mm")]
+    whole = json_document({**MOVIE, "trim_start_frame": 0, "trim_end_frame": 5}, rows(4) + carried)["results"]
+    trimmed = json_document({**MOVIE, "trim_start_frame": 0, "trim_end_frame": 3}, rows(4) + carried)["results"]
+    assert whole | {"frames": 0} == trimmed | {"frames": 0}
+    assert whole["frames"]["lost"] == 3
+
+
 def test_a_file_name_is_told_twice_and_cannot_break_the_header() -> None:
     """A17: an attachment whatever the title holds."""
     header = content_disposition('a"b\r\nX: y/Łukasz ä;%.csv')

@@ -81,11 +81,11 @@ def test_an_angle_without_a_side_is_none() -> None:
     assert measures.angle((1, 1), (1, 1), (2, 2)) is None
 
 
-def test_a_sine_has_its_amplitude_and_a_square_its_path() -> None:
+def test_a_sine_has_its_amplitude_and_a_square_its_way() -> None:
     x = 100 + 30 * np.sin(np.linspace(0, 4 * np.pi, 401))
     assert measures.amplitude(np.stack([x, 0 * x], 1)) == pytest.approx(30, abs=1e-3)
     square = np.array([(0, 0), (3, 0), (3, 4), (0, 4), (0, 0)], float)
-    assert measures.path_length(square) == 14
+    assert Track("Apex", np.arange(5), square, np.ones(5, bool)).followed() == (14, 4)
     assert measures.displacement(square) == 0
 
 
@@ -94,8 +94,52 @@ def test_lost_positions_enter_no_statistic() -> None:
     points = [(0.0, 0.0), (3.0, 4.0), (900.0, 900.0), (6.0, 8.0), (500.0, 5.0)]
     told = measures.results([track("Apex", points, [True, True, False, True, False])], measures.calibration({}))
     assert told["gravitropism"] == {"distance": 10.0, "rate": pytest.approx(10 / 3), "angle": None}
-    assert told["circumnutation"] == {"amplitude": 3.0, "rate": pytest.approx(10 / 3)}
+    assert told["circumnutation"] == {"amplitude": 3.0, "rate": 5.0}  # the one step that was seen
     assert told["frames"] == {"seen": 3, "lost": 2}
+
+
+def test_frames_behind_a_cut_change_no_number() -> None:
+    """A03: a plant of five frames, then a promotion card on which everything is lost."""
+    plant = [(10.0 * n, 2.0 * n * n) for n in range(5)]
+    scale = measures.calibration({"Ruler 0mm": (0, 0), "Ruler 10mm": (0, 50)})
+    whole = measures.results([track("Apex", plant + [(500.0, 90.0)] * 10, [True] * 5 + [False] * 10)], scale, 2)
+    trimmed = measures.results([track("Apex", plant)], scale, 2)
+    assert whole | {"frames": 0} == trimmed | {"frames": 0}
+
+
+def timed(points: list[tuple[float, float]], times: list[float]) -> Track:
+    return Track("Apex", np.arange(len(points)), np.array(points, float), np.ones(len(points), bool), np.array(times))
+
+
+def test_where_the_frame_rate_varies_time_is_the_timestamps() -> None:
+    """B03, B04: every picture that a phone dropped still took its time. Six a minute, two dropped after the third."""
+    moving = [(4.0 * n, 0.0) for n in (0, 1, 2, 5, 6)]
+    told = measures.results([timed(moving, [0.0, 0.1, 0.2, 0.5, 0.6])], measures.calibration({}), fpm=6)
+    assert told["clock"] == "timestamps"
+    assert told["gravitropism"]["rate"] == pytest.approx(4.0 * 6)
+    assert told["circumnutation"]["rate"] == pytest.approx(4.0 * 6)
+    assert told["warnings"] == []
+    per_frame = measures.results([timed(moving, [0.0, 0.1, 0.2, 0.5, 0.6])], measures.calibration({}))
+    assert per_frame["gravitropism"]["rate"] == pytest.approx(4.0)
+    assert per_frame["warnings"][0].startswith("The frame rate of this movie varies")
+
+
+@pytest.mark.parametrize("times", [
+    [0.0, 0.0334, 0.0667, 0.1, 0.1334],  # rounded to 1/600 s
+    [0.0, 0.1, 0.2, 0.5, math.nan], [0.0, 0.1, 0.2, 0.15, 0.9], [0.0] * 5,
+])  # fmt: skip
+def test_an_even_clock_and_a_broken_one_leave_time_to_the_frame_numbers(times: list[float]) -> None:
+    told = measures.results([timed([(2.0 * n, 0) for n in range(5)], times)], measures.calibration({}), fpm=3)
+    assert told["clock"] == "frames"
+    assert told["gravitropism"]["rate"] == 6.0
+    assert told["warnings"] == []
+
+
+def test_the_time_of_frames_without_a_row_is_not_lost() -> None:
+    """Placed by hand on some frames only."""
+    sparse = Track("Apex", np.array([0, 10, 20]), np.array([(0, 0), (5, 0), (10, 0)], float), np.ones(3, bool))
+    assert sparse.followed() == (10, 20)
+    assert sparse.passed() == 20
 
 
 def test_rates_are_per_minute_when_the_interval_is_known() -> None:
