@@ -34,4 +34,5 @@ def steps(frames: npt.NDArray[np.int64], times: Seconds) -> Seconds | None:
     gaps = np.diff(times) / np.diff(frames)
     if (gaps <= 0).any() or not varies(gaps):
         return None
-    return (times - times[0]) / float(np.median(gaps))
+    counted: Seconds = (times - times[0]) / float(np.median(gaps))
+    return counted

@@ -23,6 +23,7 @@ _TEXT = 0.4
 _BLACK = color_of_bgr(0, 0, 0)
 _WHITE = color_of_bgr(255, 255, 255)[0]
 _LOST = color_of_bgr(150, 150, 150)
+_TICK = Fraction(1, 90_000)  # seconds: fine enough for every camera's clock
 Spot = tuple[float, float]
 # No frame waits for a later one: a browser steps exactly, a quarter of the encoder's time is spared, and a plant's
 # movie, which changes little from frame to frame, grows by nothing.
@@ -30,7 +31,8 @@ _CHEAP = {"bf": "0", "rc-lookahead": "5"}
 
 
 class LabelledMovie:
-    """H.264, yuv420p, index in front, so that every browser plays it while it loads.
+    """H.264, yuv420p, index in front, so that every browser plays it while it loads. Its frames are the given ones, one
+    for one, as far apart in time as theirs.
 
     `labels` and `colors` ("#rrggbb") are in the order of the points. The picture is the analysis frame; an odd side
     gets one more row or column, so that coordinates stay true. Used as a context manager it leaves no half file after
@@ -58,13 +60,16 @@ class LabelledMovie:
         self._trail = [_Layer(width >> half, height >> half) for half in (0, 1, 1)]
         self._last: list[Spot | None] = [None] * len(self._labels)
         self._frames = 0
+        self._time: float | None = None
+        self._now = 0.0  # when the last frame is shown; `_time` is what was told of it
+        self._usual = 1 / fps if 0.1 <= fps <= 240 else 0.04
         self._open = True
         self._container = av.open(str(self._path), "w", format="mp4", container_options={"movflags": "+faststart"})
         self._container.metadata.update(tags or {})
-        self._rate = Fraction(fps if 0.1 <= fps <= 240 else 25.0).limit_denominator(1001)
-        self._stream = self._container.add_stream(
-            "libx264", rate=self._rate, options={"preset": preset, "crf": str(crf), **_CHEAP}
-        )
+        rate = Fraction(1 / self._usual).limit_denominator(1001)
+        options = {"preset": preset, "crf": str(crf), **_CHEAP}
+        self._stream = self._container.add_stream("libx264", rate=rate, options=options)
+        self._stream.codec_context.time_base = _TICK
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
         # Whole frames side by side: slices, the default, gain half as much and cost picture quality.
         self._stream.codec_context.thread_type = "FRAME"
@@ -75,9 +80,12 @@ class LabelledMovie:
         planes: Planes,
         points: npt.NDArray[np.float64] | None = None,
         status: npt.NDArray[np.int8] | None = None,
+        *,
+        time: float | None = None,
     ) -> None:
         """One more frame. `points` (n, 2) analysis pixels and `status` (n,), or None for a picture without markers.
 
+        `time` is the frame's own in seconds; without one, or where it is not later than the last, `fps` tells.
         The planes are drawn on: they are the frame's own copy. Raises ValueError for another size than the movie's,
         MemoryError where the encoder gets none.
         """
@@ -86,7 +94,8 @@ class LabelledMovie:
         if points is not None and status is not None:
             self._draw(planes, points, status)
         picture = to_picture(planes)
-        picture.pts, picture.time_base = self._frames, 1 / self._rate
+        picture.pts, picture.time_base = round(self._next(time) / _TICK), _TICK
+        picture.duration = round(self._usual / _TICK)
         self._container.mux(self._encoded(picture))
         self._frames += 1
 
@@ -112,6 +121,14 @@ class LabelledMovie:
         self._open = False
         self._container.close()
         self._path.unlink(missing_ok=True)
+
+    def _next(self, time: float | None) -> float:
+        """When the frame is shown, seconds."""
+        if self._frames:
+            gap = 0.0 if time is None or self._time is None else time - self._time
+            self._now += gap if gap >= _TICK else self._usual
+        self._time = time
+        return self._now
 
     def _encoded(self, picture: av.VideoFrame | None) -> list[av.Packet[VideoStream]]:
         try:

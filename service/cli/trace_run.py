@@ -56,7 +56,7 @@ class Run:
                 if result is not None:
                     self._keep(result, markers, movie.frame_height)
                     if writer:
-                        writer.add(frame.planes(), result.points, result.status)
+                        writer.add(frame.planes(), result.points, result.status, time=result.time)
                 step(frame.number + 1)
             self._check_length(last, movie)
             self._tell(movie, survey.inspection(movie) if whole else None, last)

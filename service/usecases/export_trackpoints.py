@@ -5,8 +5,8 @@ the trim are told. A lost marker was carried, not measured: its CSV and XLSX cel
 status 0.
 
 The columns of the CSV are what programs of many years read, so a frame's time is told elsewhere: as `time` in JSON
-rows and as the last column of the XLSX sheet Trackpoints, in seconds from the movie's first frame by its own timestamps,
-where it has them. That is the movie's clock; between two pictures of a time-lapse passed 1 / fpm minutes.
+rows and as the last column of the XLSX sheet Trackpoints, in seconds from the movie's first frame by its own
+timestamps, where it has them. That is the movie's clock; between two pictures of a time-lapse passed 1 / fpm minutes.
 """
 
 from __future__ import annotations

@@ -77,6 +77,43 @@ def test_the_trail_stays_and_has_a_gap_where_the_marker_was_lost(tmp_path: Path)
     assert trodden == [True, False, False, True]
 
 
+def test_frames_are_as_far_apart_as_those_of_the_source(tmp_path: Path) -> None:
+    """B03: a phone that skips; where a time is missing or goes back, the usual gap stands in."""
+    told = [7.0, 7.04, 7.08, 9.08, None, 9.0, 9.5]
+    path = tmp_path / "l.mp4"
+    with LabelledMovie(path, 64, 48, fps=20, labels=[], colors=[]) as movie:
+        for time in told:
+            movie.add(of_bgr(np.zeros((48, 64, 3), np.uint8)), time=time)
+    with open_movie(path) as movie:
+        shown = [frame.time for frame in movie.frames()]
+    assert shown == pytest.approx([0, 0.04, 0.08, 2.08, 2.13, 2.18, 2.68], abs=1e-4)
+
+
+def test_frame_k_of_archive_and_labelled_movie_is_frame_k_of_the_source(tmp_path: Path) -> None:
+    """B08: B-frames and one key frame in all. Each frame is as bright as its number tells."""
+    pictures = [np.full((96, 128, 3), 20 + 5 * n, np.uint8) for n in range(40)]
+    source = write_movie(tmp_path / "long.mp4", pictures, options={"bf": "8", "g": "300", "b-pyramid": "normal"})
+    with av.open(str(source)) as container:
+        packets = [packet for packet in container.demux(video=0) if packet.size]
+    assert sum(packet.is_keyframe for packet in packets) == 1
+    stored = [packet.pts for packet in packets]
+    assert stored != sorted(stored)
+    with FrameArchive(tmp_path / "f.zip") as archive:
+        inspect(source, on_frame=archive.add)
+    with zipfile.ZipFile(tmp_path / "f.zip") as packed:
+        archived = [cv2.imdecode(np.frombuffer(packed.read(name), np.uint8), 0).mean() for name in packed.namelist()]
+    with (
+        open_movie(source) as movie,
+        LabelledMovie(tmp_path / "l.mp4", movie.frame_width, movie.frame_height, fps=20, labels=[], colors=[]) as drawn,
+    ):
+        for frame in movie.frames():
+            drawn.add(frame.planes(), time=frame.time)
+    labelled = [picture.mean() for picture in pictures_of(tmp_path / "l.mp4")]
+    truth = [picture.mean() for picture in pictures]
+    assert archived == pytest.approx(truth, abs=2)
+    assert labelled == pytest.approx(truth, abs=2)
+
+
 def test_a_picture_without_markers_stays_as_it_is(tmp_path: Path) -> None:
     picture = textured(160, 120)
     shown = pictures_of(film(tmp_path / "l.mp4", [picture], [None]))[0]
