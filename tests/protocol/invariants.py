@@ -12,7 +12,7 @@ from service.store.movies import ANALYSIS, HIDDEN, JOB
 from service.store.table import Item
 from tests.support.lab import Lab
 
-_ALWAYS = set(JOB) - {"tracing_claim_id", "tracing_checkpoint_frame"}
+_ALWAYS = set(JOB) - {"tracing_claim_id", "tracing_checkpoint_frame", "tracing_backward_frame"}
 
 
 @dataclass

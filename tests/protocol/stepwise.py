@@ -1,0 +1,283 @@
+"""The machine with actors that are stopped within a use case, at every call to the database.
+
+Between two calls of one actor anything else may happen: other actors, hours, its own death, a lost reply. What each
+single call did is read off the row before and after it, and must have been this actor's right at that very moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from service.domain.errors import FenceLost, TiptraceError
+from service.domain.movie import Movie
+from service.domain.receipt import receipt_id
+from service.store.queue import JobMessage
+from service.store.stores import Stores
+from service.usecases import edit_movie, run_job
+from service.usecases.analysis_lease import Acquired, acquire, release
+from service.usecases.cancel_trace import cancel
+from service.usecases.job_lease import claim
+from service.usecases.submit_trace import Submitted, TraceOrder, submit
+from service.usecases.sweep import sweep
+from tests.protocol.invariants import Admitted
+from tests.protocol.machine import FRAMES, PICK, SKEW, STARTS, Interleavings, Page
+from tests.support.engines import ScriptedEngine
+from tests.support.mortal import Killed
+from tests.support.stepwise import Fate, Steps, stepwise
+
+MOST_ACTORS = 3
+FATES = st.sampled_from(["go on", "go on", "go on", "go on", "go on", "throttle", "lose the reply", "die"])
+
+
+@dataclass
+class StepwiseActor:
+    """Somebody in the middle of a use case, and what his calls were seen to do."""
+
+    verb: str
+    steps: Steps
+    task: asyncio.Task[Any]
+    page: Page | None = None
+    lease_id: str | None = None
+    key: str = ""
+    sent: dict[str, Any] = field(default_factory=dict)
+    fpm: int = 0
+    edited: bool = False
+    granted: set[str] = field(default_factory=set)
+    admitted: str | None = None
+    claimed: bool = False
+
+
+class StepwiseInterleavings(Interleavings):
+    def __init__(self) -> None:
+        super().__init__()
+        self.actors: list[StepwiseActor] = []
+
+    def _begin(self, actor: StepwiseActor) -> None:
+        self.actors.append(actor)
+        self.run(self._until_it_stops(actor))
+
+    def _spawn(
+        self, verb: str, stores: Stores, deed: Callable[[Stores], Coroutine[Any, Any, Any]], **more: Any
+    ) -> None:
+        steps = Steps()
+        task = self.loop.create_task(_alive(deed(stepwise(stores, steps))))
+        self._begin(StepwiseActor(verb, steps, task, **more))
+
+    # beginnings
+
+    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK, fresh=st.booleans())
+    def begin_to_acquire(self, n: int, api: int, fresh: bool) -> None:
+        page = self.page(n)
+        former = None if fresh else page.lease_id
+        if former:
+            page.key = self.fresh("load")
+        self._spawn(
+            "acquire",
+            self.api(api),
+            lambda s: acquire(s, page.actor, self.movie_id, request_key=page.key, former_lease_id=former),
+            page=page,
+            lease_id=former,
+        )
+
+    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK, value=st.integers(1, 6000))
+    def begin_to_edit(self, n: int, api: int, value: int) -> None:
+        page = self.page(n)
+        held = page.lease_id
+        self._spawn(
+            "edit",
+            self.api(api),
+            lambda s: edit_movie.set_fpm(s, page.actor, self.movie_id, held, value),
+            page=page,
+            lease_id=held,
+            fpm=value,
+        )
+
+    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK, start=STARTS, keep=st.booleans(), again=st.booleans())
+    def begin_to_submit(self, n: int, api: int, start: int, keep: bool, again: bool) -> None:
+        """With `again`, what an earlier submit of the same person still has under way, or has left unanswered."""
+        page = self.page(n)
+        held = page.lease_id
+        key, sent = self.fresh("trace"), {"frame_start": start, "keep_placed": keep}
+        twins = [a for a in self.actors if a.verb == "submit" and a.page and a.page.actor == page.actor]
+        if again and twins:
+            key, sent = twins[-1].key, twins[-1].sent
+        order = TraceOrder(self.movie_id, key, sent, analysis_lease_id=held, **sent)
+        self._spawn(
+            "submit",
+            self.api(api),
+            lambda s: submit(s, page.actor, order),
+            page=page,
+            lease_id=held,
+            key=key,
+            sent=sent,
+        )
+
+    @precondition(lambda self: self.tokens and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK)
+    def begin_to_release(self, n: int, api: int) -> None:
+        actor, token = self.tokens[n % len(self.tokens)]
+        self._spawn("release", self.api(api), lambda s: release(s, actor, self.movie_id, token), lease_id=token)
+
+    @precondition(lambda self: len(self.actors) < MOST_ACTORS)
+    @rule(api=PICK)
+    def begin_to_cancel(self, api: int) -> None:
+        self._spawn("cancel", self.api(api), lambda s: cancel(s, self.owner, self.movie_id))
+
+    @precondition(lambda self: len(self.actors) < MOST_ACTORS)
+    @rule()
+    def begin_to_sweep(self) -> None:
+        self._spawn("sweep", self.sweeper, sweep)
+
+    @precondition(lambda self: self.messages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, skew=SKEW, stopping=st.booleans())
+    def begin_to_work(self, n: int, skew: int, stopping: bool) -> None:
+        """Any message that was ever sent may arrive, again and late."""
+        message = self.messages[n % len(self.messages)]
+        stores = self.lab.with_clock(self.lab.clock.skewed(skew))
+        self._spawn("work", stores, lambda s: _work(s, message, stopping=stopping))
+
+    # steps
+
+    @precondition(lambda self: self.actors)
+    @rule(n=PICK, fates=st.lists(FATES, min_size=1, max_size=6))
+    def let_an_actor_go_on(self, n: int, fates: list[Fate]) -> None:
+        actor = self.actors[n % len(self.actors)]
+        for fate in fates:
+            if actor not in self.actors:
+                return
+            self._step(actor, fate)
+
+    def _step(self, actor: StepwiseActor, fate: Fate) -> None:
+        before = self.run(self.lab.movie(self.movie_id))
+        self.tally.within[fate] = self.tally.within.get(fate, 0) + 1
+        actor.steps.go(fate)
+        self.run(self._until_it_stops(actor))
+        after = self.run(self.lab.movie(self.movie_id))
+        self._saw(actor, before, after)
+        if actor.task.done():
+            self._ended(actor)
+
+    async def _until_it_stops(self, actor: StepwiseActor) -> None:
+        stops = asyncio.ensure_future(actor.steps.stopped.wait())
+        await asyncio.wait({actor.task, stops}, return_when=asyncio.FIRST_COMPLETED)
+        stops.cancel()
+
+    def _saw(self, actor: StepwiseActor, before: Movie, after: Movie) -> None:
+        """What one step did to the row, and whether it was this actor's to do."""
+        now = self.lab.clock.now() + 60
+        grown = after.edit_seq - before.edit_seq
+        if grown:
+            assert (grown, actor.verb, actor.edited) == (1, "edit", False), (grown, actor)
+            assert before.row.get("analysis_lease_id") == actor.lease_id, "a write without the lease was made"
+            assert before.tracing is None, "a write was made beside a trace"
+            actor.edited = True
+            self.known.edit_seq += 1
+            self.known.fpm = str(actor.fpm)
+        token = after.row.get("analysis_lease_id")
+        if token and token != before.row.get("analysis_lease_id"):
+            assert actor.verb == "acquire", actor
+            assert actor.page
+            held = before.analysis
+            assert held is None or held.expires_at <= now or held.lease_id == actor.lease_id, (held, actor)
+            assert before.tracing is None or before.tracing.expires_at <= now, "a lease was granted beside a trace"
+            actor.granted.add(token)
+            self.tokens.append((actor.page.actor, token))
+            self.tally.granted += 1
+        job = after.tracing
+        if job and (before.tracing is None or before.tracing.job_id != job.job_id):
+            self._saw_admission(actor, before, job.job_id, now)
+        if job and job.claim_id and (before.tracing is None or before.tracing.claim_id != job.claim_id):
+            assert (actor.verb, actor.claimed) == ("work", False), actor
+            assert (job.job_id, job.attempt) not in self.claims, "an attempt was claimed twice"
+            actor.claimed = True
+            self.claims.add((job.job_id, job.attempt))
+            self.tally.claimed += 1
+        elif job and job.state == "queued":
+            message = JobMessage(self.movie_id, job.job_id, job.attempt)
+            if message not in self.messages:
+                self.messages.append(message)
+
+    def _saw_admission(self, actor: StepwiseActor, before: Movie, job_id: str, now: int) -> None:
+        assert (actor.verb, actor.admitted) == ("submit", None), actor
+        assert actor.page
+        held = before.analysis
+        free = held is None or held.expires_at <= now
+        assert held.lease_id == actor.lease_id if held and actor.lease_id else free, (held, actor)
+        assert before.tracing is None or before.tracing.expires_at <= now, "a trace replaced a live one"
+        intent = (actor.page.actor.user_id, actor.key)
+        assert intent not in self.orders, "an old key started a second job"
+        self.orders[intent] = (actor.sent, job_id)
+        self.known.jobs.append(Admitted(job_id, receipt_id(*intent), actor.sent["frame_start"], FRAMES - 1))
+        actor.admitted = job_id
+        self.tally.admitted += 1
+
+    def _ended(self, actor: StepwiseActor) -> None:
+        """The answer must agree with what was done."""
+        self.actors.remove(actor)
+        outcome = actor.task.result()
+        self.tally.ended[actor.verb] = self.tally.ended.get(actor.verb, 0) + 1
+        if isinstance(outcome, Killed):
+            return
+        if isinstance(outcome, TiptraceError):
+            assert outcome.retryable or not (actor.edited or actor.admitted), f"done, and told {outcome!r}: {actor}"
+            return
+        if actor.verb == "edit":
+            assert actor.edited, "an edit was acknowledged and not made"
+        if isinstance(outcome, Acquired) and outcome.lease:
+            assert actor.page
+            ours = [token for person, token in self.tokens if person == actor.page.actor]
+            assert outcome.lease.lease_id in ours, "a lease was told that was never on the row"
+            actor.page.lease_id, self.latest = outcome.lease.lease_id, actor.page
+        if isinstance(outcome, Submitted):
+            assert actor.page
+            _, job_id = self.orders[actor.page.actor.user_id, actor.key]
+            assert outcome.receipt.job_id == job_id
+            assert outcome.replayed == (actor.admitted is None)
+
+    # the end
+
+    def teardown(self) -> None:
+        """The world goes on while these actors stand still; then they come back, late, and it goes on again."""
+        if not hasattr(self, "known"):
+            return
+        super().teardown()
+        while self.actors:
+            self._step(self.actors[0], "go on")
+        self.run(self.the_world_goes_on())
+
+
+async def _alive(deed: Coroutine[Any, Any, Any]) -> Any:
+    """The deed's answer, its refusal, or Killed."""
+    try:
+        return await deed
+    except (TiptraceError, Killed) as ended:
+        return ended
+    except BaseExceptionGroup as group:
+        killed, others = group.split(Killed)
+        if killed is None or others is not None:
+            raise
+        return Killed()
+
+
+async def _work(stores: Stores, message: JobMessage, *, stopping: bool) -> str | None:
+    lease = await claim(stores, message)
+    if lease is None:
+        return None
+    stopped = asyncio.Event()
+    if stopping:
+        stopped.set()
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(FenceLost):
+        return await run_job.run(stores, lease, run_job.Workplace(ScriptedEngine(chunk=4), Path(folder), stopped))
+    return "lost"
