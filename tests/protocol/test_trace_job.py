@@ -27,7 +27,7 @@ from service.usecases.analysis_lease import acquire, heartbeat
 from service.usecases.cancel_trace import cancel
 from service.usecases.job_lease import claim
 from service.usecases.sweep import sweep
-from tests.support.engines import ScriptedEngine
+from tests.support.engines import BackwardEngine, ScriptedEngine
 from tests.support.lab import POINTS, Lab
 from tests.support.lab_worker import claimed, message_of, run
 
@@ -70,6 +70,26 @@ async def test_a_trace_goes_from_lease_to_result_in_one_row_one_receipt_two_even
     assert receipt["state"] == "done"
     assert receipt["expires_at"] == lab.clock.now() + 30 * 86_400
     assert kinds(await lab.events(movie_id)) == {"movie.tracing.started": 1, "movie.tracing.completed": 1}
+
+
+async def test_each_pass_of_a_retrace_reports_its_own_progress_and_the_first_writes_no_frames(
+    lab: Lab, owner: Actor
+) -> None:
+    movie_id = await lab.ready_movie(owner)
+    submitted = await lab.submit(owner, movie_id)
+    lease = await claimed(lab.stores, message_of(submitted))
+    told: list[tuple[int | None, int]] = []
+
+    async def look(_: int) -> None:
+        movie = await lab.movie(movie_id)
+        lock = read_movie.tracking_lock(movie, lab.clock.now())
+        assert lock
+        told.append((lock.get("backward_frame"), lock["last_frame_tracked"]))
+
+    assert await run(lab.stores, lease, BackwardEngine(look, pause=look)) == "completed"
+    assert told == [(29, 0), (19, 0), (9, 0), (None, 9), (None, 19), (None, 29)]
+    movie = await lab.movie(movie_id)
+    assert "tracing_backward_frame" not in movie.row
 
 
 async def test_an_attempt_is_claimed_once_and_a_redelivered_message_changes_nothing_c09(lab: Lab, owner: Actor) -> None:
