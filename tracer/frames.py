@@ -39,6 +39,20 @@ class Frame:
         self._small: Gray | None = None
 
     @property
+    def ticks(self) -> int | None:
+        """The timestamp as stored, in the stream's own unit."""
+        return self._picture.pts
+
+    @property
+    def is_key(self) -> bool:
+        """Can decoding begin with this frame, as far as the file says?"""
+        return bool(self._picture.key_frame)
+
+    def stored_luma(self) -> Gray:
+        """Brightness as it lies in the file, neither scaled nor turned; in the decoder's memory where possible."""
+        return luma(self._picture)
+
+    @property
     def scale(self) -> float:
         """Analysis pixels per tracking pixel, along the longer side."""
         view = self.view

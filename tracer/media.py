@@ -161,6 +161,22 @@ class Movie:
             number += 1
             picture = next(self._pictures, None)
 
+    def frames_from(self, ticks: int) -> Iterator[Frame]:
+        """Frames in the order of display, beginning at the key frame at or before the timestamp `ticks`, if the file's
+        index can be trusted: the caller has to check what comes. Their numbers are all 0. See `frames` for the rest.
+        """
+        if self._started:
+            raise RuntimeError("the frames of an open movie can be read once")
+        self._started = True
+        self._pictures.close()
+        try:
+            self._container.seek(ticks, stream=self._stream)
+        except (av.FFmpegError, OverflowError):
+            return
+        self._stream.codec_context.flush_buffers()
+        for picture in self._decoded():
+            yield Frame(0, None, picture, self.view)
+
     def close(self) -> None:
         self._pictures.close()
         self._container.close()

@@ -86,7 +86,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Frames decoded so far, for a job that writes no frames."""
+    """How far a job is that writes no frames just now: the last frame that was decoded, or, in a trace, the frame down
+    to which the pass backwards has come.
+    """
 
     last_frame: int
 

@@ -35,6 +35,7 @@ JOB = (
     "tracing_announced_at",
     "tracing_failures",
     "tracing_checkpoint_frame",
+    "tracing_backward_frame",
     "sweep_shard",
     "sweep_due_at",
 )
@@ -269,11 +270,19 @@ class Movies:
         progress: dict[str, Any] = {**renewed.set, "last_frame_tracked": last_frame}
         if checkpoint is not None:
             progress["tracing_checkpoint_frame"] = checkpoint
-        return self._change(fence.movie_id, Update(set=progress), when.holds_fence(fence, now))
+        # Whatever writes frames goes forwards again.
+        update = Update(set=progress, remove=("tracing_backward_frame",))
+        return self._change(fence.movie_id, update, when.holds_fence(fence, now))
 
     async def note_progress(self, fence: Fence, now: int, last_frame: int) -> None:
         """Progress of a job that writes no frames. Raises ConditionFailed when the fence is lost."""
         await self._db.write(self.progress_write(fence, now, last_frame, None))
+
+    async def note_backward(self, fence: Fence, now: int, frame: int) -> None:
+        """How far down the pass backwards of a retrace is. Raises ConditionFailed when the fence is lost."""
+        renewed = self._renewed(now)
+        told = Update(set={**renewed.set, "tracing_backward_frame": frame})
+        await self._db.write(self._change(fence.movie_id, told, when.holds_fence(fence, now)))
 
     async def drop_hidden(self, fence: Fence, now: int) -> None:
         """The hidden span has been cleaned. Raises ConditionFailed when the fence is lost."""

@@ -72,11 +72,17 @@ def metadata(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None
 
 
 def tracking_lock(movie: Movie, now: int) -> dict[str, Any] | None:
-    """Who traces the movie and how far it is; None if no job is live. The job id is a name, not a credential."""
+    """Who traces the movie and how far it is; None if no job is live. The job id is a name, not a credential.
+
+    `backward_frame` is there while a retrace between placed frames makes its first pass, from the last of them down.
+    """
     job = movie.tracing
     if job is None or not job.live(now):
         return None
+    backward = movie.row.get("tracing_backward_frame")
+    passing = {} if backward is None else {"backward_frame": int(backward)}
     return {
+        **passing,
         "active": True,
         "kind": job.kind,
         "state": job.state,

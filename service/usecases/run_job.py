@@ -211,6 +211,10 @@ async def _note_progress(stores: Stores, lease: JobLease, frame: int) -> None:
     await lease.write(lambda now: stores.movies.note_progress(lease.fence, now, frame))
 
 
+async def _note_backward(stores: Stores, lease: JobLease, frame: int) -> None:
+    await lease.write(lambda now: stores.movies.note_backward(lease.fence, now, frame))
+
+
 async def _fetch_verified(stores: Stores, key: str, path: Path, inputs: Any) -> None:
     """Download an upload and check that it is the announced file: length, then SHA-256."""
     digest, length = hashlib.sha256(), 0
@@ -292,6 +296,8 @@ async def _trace(stores: Stores, lease: JobLease, receipt: Receipt, place: Workp
                 if isinstance(output, Chunk):
                     await _write_chunk(stores, lease, receipt, output)
                     last = output.last
+                elif isinstance(output, Progress):
+                    await _note_backward(stores, lease, output.last_frame)
                 else:
                     break
             else:

@@ -147,10 +147,10 @@ def _trace(task: TraceTask, send: Send) -> None:
     import numpy as np
 
     from tracer.errors import MovieCutOff
-    from tracer.follow import Follower
     from tracer.media import open_movie
     from tracer.model import Limits, Marker, TraceRequest
     from tracer.render import LabelledMovie
+    from tracer.retrace import Retrace
 
     request = TraceRequest(
         markers=tuple(Marker(p.marker_id, p.label, p.x, p.y) for p in task.markers),
@@ -160,15 +160,17 @@ def _trace(task: TraceTask, send: Send) -> None:
         anchors={n: tuple(Marker(p.marker_id, p.label, p.x, p.y) for p in ps) for n, ps in task.anchors.items()},
     )
     try:
-        follower = Follower(request, state=task.checkpoint)
+        follower = Retrace(request, state=task.checkpoint)
     except ValueError:  # a checkpoint of another version: the attempt starts over at the source
-        follower = Follower(request)
+        follower = Retrace(request)
     outbox = _Outbox(send, follower.save)
     video_path = task.folder / "traced.mp4"
     known = {frame.number: frame.points for frame in task.known}
     limits = Limits(max_pixels=task.max_pixels, max_frames=task.max_frames)
     last = -1
     try:
+        if follower.must_look_back:
+            follower.look_back(task.source, limits=limits, on_frame=_backward_progress(send, follower))
         with (
             open_movie(task.source, rotation=task.rotation, limits=limits) as movie,
             LabelledMovie(
@@ -213,6 +215,21 @@ def _trace(task: TraceTask, send: Send) -> None:
     send(Done({"frames": outbox.sent, "lost": outbox.lost}, {"labelled": video_path}))
 
 
+def _backward_progress(send: Send, follower: Any) -> Callable[[], None]:
+    """Called for every frame of the pass backwards. That pass starts over in the next attempt: nothing is handed on."""
+    told = time.monotonic()
+
+    def on_frame() -> None:
+        nonlocal told
+        if _ordered_to_stop():
+            raise _Stop
+        if time.monotonic() - told >= PROGRESS_SECONDS:
+            send(Progress(follower.reached))
+            told = time.monotonic()
+
+    return on_frame
+
+
 class _Beside:
     """Draws and encodes in a thread of its own while the next frames are traced; a few frames may wait.
 
@@ -229,7 +246,7 @@ class _Beside:
         return self
 
     def __call__(self, frame: Any, *drawn: Any) -> None:
-        self._waiting.append(self._thread.submit(lambda: self._add(frame.planes(), *drawn)))
+        self._waiting.append(self._thread.submit(lambda: self._add(frame.planes(), *drawn, time=frame.time)))
         while len(self._waiting) > RENDER_AHEAD:
             self._waiting.popleft().result()
 

@@ -82,3 +82,18 @@ class ScriptedEngine:
             raise EngineCrashed
         if self.fail_with is not None:
             raise JobFailed(self.fail_with)
+
+
+class BackwardEngine(ScriptedEngine):
+    """Makes a pass backwards first, from the last frame down, and awaits `at_pass(frame)` after each step of it."""
+
+    def __init__(self, at_pass: Pause, **scripted: Any) -> None:
+        super().__init__(**scripted)
+        self.at_pass = at_pass
+
+    async def trace(self, task: TraceTask, stop: asyncio.Event) -> AsyncGenerator[Output]:
+        for number in range(task.frame_end, task.frame_start, -self.chunk):
+            yield Progress(number)
+            await self.at_pass(number)
+        async for output in super().trace(task, stop):
+            yield output
