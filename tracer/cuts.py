@@ -54,6 +54,11 @@ class CutFinder:
             self._usual += 0.1 * (min(difference, 20.0) - self._usual)
         return cut
 
+    @property
+    def blanks(self) -> int:
+        """Blank frames since the last one that showed anything."""
+        return self._blanks
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs to go on in another process."""
         kept = {"cut_usual": np.array(self._usual), "cut_blanks": np.array(self._blanks)}

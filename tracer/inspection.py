@@ -4,6 +4,7 @@ words.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,7 @@ class Survey:
         span = self._times[-1] if self._times else 0.0
         fps = (len(self._times) - 1) / span if span > 0 else movie.fps
         variable = varies(gaps)
+        trim = proposed_trim(self._frames, self._cut_frames, self._cuts.blanks)
         return Inspection(
             container=movie.container_name,
             codec=movie.codec_name,
@@ -64,10 +66,12 @@ class Survey:
             variable_frame_rate=variable,
             browser_playable=_browser_playable(movie),
             cuts=tuple(self._cut_frames),
-            warnings=tuple(self._warnings(movie, variable)),
+            trim_start=None if trim is None else trim[0],
+            trim_end=None if trim is None else trim[1],
+            warnings=tuple(self._warnings(movie, variable, trim)),
         )
 
-    def _warnings(self, movie: Movie, variable: bool) -> list[str]:
+    def _warnings(self, movie: Movie, variable: bool, trim: tuple[int, int] | None) -> list[str]:
         said = []
         if self._frames < movie.promised_frames:
             said.append(f"Only {self._frames} of {movie.promised_frames} promised frames can be read.")
@@ -77,14 +81,36 @@ class Survey:
             said.append("The frame rate varies; times come from the movie's own timestamps.")
         if not _browser_playable(movie):
             said.append("Browsers may not play this file; its pictures and the traced movie still work.")
-        if len(self._cut_frames) == 1:
-            cut = self._cut_frames[0]
-            said.append(f"The scene changes at frame {cut}; trim the movie to end at frame {cut - 1}.")
-        elif self._cut_frames:
+        if self._cut_frames:
             some = ", ".join(map(str, self._cut_frames[:_NAMED_CUTS]))
             more = " and later" if len(self._cut_frames) > _NAMED_CUTS else ""
-            said.append(f"The scene changes at frames {some}{more}; trim the movie to one scene.")
+            at = "frame" if len(self._cut_frames) == 1 else "frames"
+            said.append(f"The scene changes at {at} {some}{more}; {_advice(trim, self._frames)}.")
+        elif trim:
+            said.append(f"The picture is black from frame {trim[1] + 1} to the end; {_advice(trim, self._frames)}.")
         return said
+
+
+def proposed_trim(frames: int, cuts: list[int], black_end: int) -> tuple[int, int] | None:
+    """First and last frame of the scene that makes up at least half of the movie, if that is not all of it.
+
+    `black_end` frames at the end show nothing. A movie of many short scenes has no such scene: None.
+    """
+    edges = [0, *cuts, frames - black_end]
+    first, behind = max(pairwise(edges), key=lambda scene: scene[1] - scene[0])
+    if behind - first == frames or 2 * (behind - first) < frames:
+        return None
+    return first, behind - 1
+
+
+def _advice(trim: tuple[int, int] | None, frames: int) -> str:
+    if trim is None:
+        return "trim the movie to one scene"
+    if trim[0] == 0:
+        return f"trim the movie to end at frame {trim[1]}"
+    if trim[1] == frames - 1:
+        return f"trim the movie to begin at frame {trim[0]}"
+    return f"trim the movie to frames {trim[0]} to {trim[1]}"
 
 
 def _browser_playable(movie: Movie) -> bool:

@@ -80,7 +80,9 @@ class Inspection:
     square); `frame_width`, `frame_height` the analysis frame's. `promised_frames` is what the header says (0 if it
     says nothing), `decoded_frames` what came out. `rotation` is the file's own flag, clockwise degrees.
     `pixel_aspect` is width / height of one upright pixel. `fps` is the mean rate by timestamps.
-    `cuts` are frame numbers that begin a new scene. `warnings` are sentences for a person.
+    `cuts` are frame numbers that begin a new scene. `trim_start`, `trim_end` are the first and the last frame of the
+    one scene that makes up most of a movie with cuts or a black end, as a proposal; None: nothing to trim.
+    `warnings` are sentences for a person.
     """
 
     container: str
@@ -99,4 +101,6 @@ class Inspection:
     variable_frame_rate: bool
     browser_playable: bool
     cuts: tuple[int, ...] = ()
+    trim_start: int | None = None
+    trim_end: int | None = None
     warnings: tuple[str, ...] = ()

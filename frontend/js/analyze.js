@@ -19,7 +19,7 @@ import * as model from './state.js';
 import { openTabs } from './tabs.js';
 import { TracePanel } from './trace.js';
 import { TrimHandles } from './trim.js';
-import { banner, clockInFull, facts } from './words.js';
+import { banner, clockInFull, facts, trimOffer } from './words.js';
 
 /** @typedef {model.State} State */
 
@@ -195,9 +195,19 @@ const ACTIONS = {
     store.dispatch({ type: 'edits/discarded' });
     lease.lost();
   },
+  'trim-to-scene': () => void trimToScene(),
+  'keep-all': () => store.dispatch({ type: 'trim/refused' }),
   movies: () => location.assign(new URL('./', document.baseURI)),
   upload: () => location.assign(new URL('upload', document.baseURI)),
 };
+
+/** Both ends, one after the other: each is an edit of its own. */
+async function trimToScene() {
+  const offer = trimOffer(store.state);
+  if (!offer) return;
+  if (offer.end < model.trimEnd(store.state)) await settings.trim('trim_end_frame', offer.end);
+  if (offer.start > model.trimStart(store.state)) await settings.trim('trim_start_frame', offer.start);
+}
 
 /** @param {State} state */
 function renderBanner(state) {
@@ -208,7 +218,7 @@ function renderBanner(state) {
   box.dataset.tone = said.tone;
   setText(byId('banner-text'), said.text);
   setAttribute(byId('banner-text'), 'title', said.at ? clockInFull(said.at) : null);
-  const wanted = said.actions.map(({ id }) => id).join();
+  const wanted = said.actions.map(({ id, label }) => `${id} ${label}`).join();
   if (box.dataset.actions === wanted) return;
   box.dataset.actions = wanted;
   byId('banner-actions').replaceChildren(

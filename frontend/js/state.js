@@ -23,7 +23,7 @@
  *   frame: number, selected: string | null, undo: Step[], redo: Step[],
  *   lease: Lease, ask: Ask, failures: number, loadedTo: number,
  *   progress: {first: number, at: number, frame: number} | null,
- *   results: any | null, fatal: string | null, me: any | null,
+ *   results: any | null, fatal: string | null, me: any | null, allKept: boolean,
  * }} State
  * @typedef {{type: string} & Record<string, any>} Action
  */
@@ -38,7 +38,7 @@ export function initialState(movieId) {
     movieId, metadata: null, size: null, frames: {}, edits: {}, revision: 0,
     saving: null, saveProblem: null, savedAt: null, frame: 0, selected: null, undo: [], redo: [],
     lease: { kind: 'none' }, ask: { kind: 'idle' }, failures: 0, loadedTo: -1, progress: null,
-    results: null, fatal: null, me: null,
+    results: null, fatal: null, me: null, allKept: false,
   };
 }
 
@@ -164,6 +164,7 @@ const CHANGES = {
   'movie/changed': (state, { metadata }) => ({ ...state, metadata: { ...state.metadata, ...metadata } }),
   'movie/failed': (state, { message }) => ({ ...state, fatal: message }),
   'session/opened': (state, { user }) => ({ ...state, me: user }),
+  'trim/refused': (state) => ({ ...state, allKept: true }),
   'results/loaded': (state, { results }) => ({ ...state, results }),
   'connection/failed': (state, { failures }) => ({ ...state, failures }),
   'connection/restored': (state) => (state.failures === 0 ? state : { ...state, failures: 0 }),

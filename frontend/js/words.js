@@ -6,7 +6,7 @@
  * @typedef {{tone: 'calm' | 'busy' | 'warn' | 'error', text: string, actions: {id: string, label: string}[], at?: number | null}} Banner  `at`: the instant it speaks of
  */
 import { isOnItsDefault, isPlausibleScale, pixelsPerMillimetre, rulerMillimetres } from './geometry.js';
-import { hasResults, isTracing, isUnusable, isWaiting, markersAt, mayTakeOver, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
+import { canEdit, hasResults, isTracing, isUnusable, isWaiting, markersAt, mayTakeOver, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
 
 /** Local time of an instant. @param {number | null | undefined} epoch seconds @param {number} now seconds */
 export function clock(epoch, now) {
@@ -130,10 +130,29 @@ export function banner(state, now) {
     return say(wasCancelled(metadata) ? 'calm' : 'error', metadata.tracing_failure_summary ?? 'The trace ended early. Trace the movie again.');
   }
   if (lease.kind === 'denied') return { ...deniedBanner(state, lease, now, say), at: lease.since };
+  const offer = trimOffer(state);
+  if (offer) return say('warn', offer.text, [['trim-to-scene', offer.label], ['keep-all', 'Keep all frames']]);
   if (metadata.needs_retracing && hasResults(state)) {
     return say('warn', 'Markers were moved after the last trace. Trace again, so that the results follow them.');
   }
   return null;
+}
+
+/**
+ * A movie with a cut or a black end, and the trim that leaves the plant alone; null once that is set, or refused.
+ * @param {State} state @returns {{start: number, end: number, text: string, label: string} | null}
+ */
+export function trimOffer(state) {
+  const { trim_start, trim_end } = state.metadata?.inspection ?? {};
+  if (typeof trim_start !== 'number' || typeof trim_end !== 'number' || state.allKept || !canEdit(state)) return null;
+  const [start, end] = [Math.max(trim_start, trimStart(state)), Math.min(trim_end, trimEnd(state))];
+  const [early, late] = [start > trimStart(state), end < trimEnd(state)];
+  if (start > end || !(early || late)) return null;
+  const text = early && late
+    ? `Before frame ${start} and after frame ${end} the movie shows something else.`
+    : early ? `The movie begins with another scene, up to frame ${start - 1}.` : `The picture changes at frame ${end + 1}; what follows is another scene or black.`;
+  const label = early && late ? `Trim to frames ${start} to ${end}` : early ? `Start at frame ${start}` : `Trim to frame ${end}`;
+  return { start, end, text: `${text} Markers cannot be followed there; frames outside the trim count in no result.`, label };
 }
 
 /** @param {State} state @param {Extract<State['lease'], {kind: 'denied'}>} lease @param {number} now @param {(tone: Banner['tone'], text: string, actions?: [string, string][]) => Banner} say */

@@ -201,15 +201,47 @@ def test_a_steady_movie_is_not_called_variable(plain: Path) -> None:
     assert found.warnings == ()
 
 
-def test_scene_changes_are_told_with_the_trim_that_mends_them(tmp_path: Path) -> None:
-    """A03: one cut has an end to trim to; many have none, and are named."""
-    plant, card = [textured(160, 120, 1)] * 5, [textured(160, 120, 2)] * 3
-    once = inspect(write_movie(tmp_path / "once.mp4", plant + card))
-    assert once.cuts == (5,)
-    assert "The scene changes at frame 5; trim the movie to end at frame 4." in once.warnings
-    often = inspect(write_movie(tmp_path / "often.mp4", (plant + card) * 4))
-    assert often.cuts == (5, 8, 13, 16, 21, 24, 29)
-    assert "The scene changes at frames 5, 8, 13, 16, 21 and later; trim the movie to one scene." in often.warnings
+PLANT, CARD, BLACK = textured(160, 120, 1), textured(160, 120, 2), np.zeros((120, 160, 3), np.uint8)
+SCENES = {
+    "a card at the end": (
+        [PLANT] * 5 + [CARD] * 3, (5,), (0, 4), "The scene changes at frame 5; trim the movie to end at frame 4."
+    ),
+    "a card that fades in from black": (
+        [PLANT] * 5 + [BLACK] * 2 + [CARD] * 2, (5,), (0, 4),
+        "The scene changes at frame 5; trim the movie to end at frame 4.",
+    ),
+    "a title in front": (
+        [CARD] * 3 + [PLANT] * 5, (3,), (3, 7), "The scene changes at frame 3; trim the movie to begin at frame 3."
+    ),
+    "a card at each end": (
+        [CARD] * 2 + [PLANT] * 6 + [CARD] * 2, (2, 8), (2, 7),
+        "The scene changes at frames 2, 8; trim the movie to frames 2 to 7.",
+    ),
+    "a black end": (
+        [PLANT] * 6 + [BLACK] * 2, (), (0, 5),
+        "The picture is black from frame 6 to the end; trim the movie to end at frame 5.",
+    ),
+    "many scenes": (
+        ([PLANT] * 5 + [CARD] * 3) * 4, (5, 8, 13, 16, 21, 24, 29), (None, None),
+        "The scene changes at frames 5, 8, 13, 16, 21 and later; trim the movie to one scene.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_scene_changes_are_told_with_the_trim_that_mends_them(name: str, tmp_path: Path) -> None:
+    """A03."""
+    pictures, cuts, trim, sentence = SCENES[name]
+    found = inspect(write_movie(tmp_path / "m.mp4", pictures))
+    assert found.cuts == cuts
+    assert (found.trim_start, found.trim_end) == trim
+    assert sentence in found.warnings
+
+
+def test_one_scene_and_a_black_frame_in_it_propose_no_trim(tmp_path: Path) -> None:
+    """B12."""
+    found = inspect(write_movie(tmp_path / "m.mp4", [PLANT] * 4 + [BLACK] + [PLANT] * 4))
+    assert (found.cuts, found.trim_start, found.trim_end, found.warnings) == ((), None, None, ())
 
 
 @pytest.mark.parametrize("flag", [0, 90, 180, 270])

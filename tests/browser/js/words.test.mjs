@@ -39,6 +39,25 @@ test('one failure is not worth a word', () => {
   assert.equal(w.banner(run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW }, { type: 'connection/failed', failures: 1 }), NOW), null);
 });
 
+const HELD = { type: 'lease/held', id: 'L', expiresAt: NOW + 900 };
+const inspected = (trim_start, trim_end, more = {}) => run(loaded({ inspection: { cuts: [44], trim_start, trim_end }, ...more }), HELD);
+
+test('a movie with a promotion card offers the trim that leaves it out (A03)', () => {
+  const said = w.banner(inspected(0, 43), NOW);
+  assert.match(said.text, /^The picture changes at frame 44;/);
+  assert.deepEqual(said.actions[0], { id: 'trim-to-scene', label: 'Trim to frame 43' });
+  assert.equal(w.trimOffer(inspected(10, 299)).label, 'Start at frame 10');
+  assert.equal(w.trimOffer(inspected(10, 280)).label, 'Trim to frames 10 to 280');
+});
+
+test('the offer goes away with the trim, with a refusal, and for those who may not edit', () => {
+  assert.equal(w.banner(inspected(0, 43, { trim_end_frame: 43 }), NOW), null);
+  assert.equal(w.banner(inspected(0, 43, { trim_end_frame: 30 }), NOW), null);
+  assert.equal(w.banner(run(inspected(0, 43), { type: 'trim/refused' }), NOW), null);
+  assert.equal(w.trimOffer(loaded({ inspection: { trim_start: 0, trim_end: 43 } })), null);
+  assert.equal(w.trimOffer(inspected(null, null)), null);
+});
+
 test('a failed trace says the server\'s sentence', () => {
   const said = w.banner(loaded({ status: 'tracing failed', tracing_failure_summary: 'It looks cut off.' }), NOW);
   assert.deepEqual([said.tone, said.text], ['error', 'It looks cut off.']);
