@@ -13,6 +13,8 @@ from aiobotocore.config import AioConfig
 
 from service.domain.clock import Clock
 from service.domain.ids import Ids
+from service.domain.letters import Mailer
+from service.mail import mailer_of
 from service.settings import Settings
 from service.store.objects import Objects
 from service.store.queue import Queue, ensure_queue
@@ -41,6 +43,7 @@ class Runtime:
 
     settings: Settings
     stores: Stores
+    mailer: Mailer
     endpoint: str | None = None
     directories: Directories = field(default_factory=Directories)
 
@@ -109,7 +112,7 @@ async def open_runtime(
         stores = build_stores(
             Database(dynamodb, settings.table_prefix), objects, Queue(sqs, queue_url), settings.policy(), clock, ids
         )
-        yield Runtime(settings=settings, stores=stores, endpoint=endpoint)
+        yield Runtime(settings=settings, stores=stores, mailer=mailer_of(settings), endpoint=endpoint)
 
 
 class NotSetUp(Exception):

@@ -6,10 +6,13 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from service.domain.address import normal_email
+from service.domain.errors import InvalidParameter
 from service.domain.policy import Policy
+from service.mail_server import server_of
 
 
 def default_data_dir() -> Path:
@@ -21,7 +24,9 @@ def default_data_dir() -> Path:
 class Settings(BaseSettings):
     """Each field's description is its line in the documentation's table; a test keeps that table complete."""
 
-    model_config = SettingsConfigDict(env_prefix="TIPTRACE_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="TIPTRACE_", env_file=".env", extra="ignore", frozen=True, hide_input_in_errors=True
+    )
 
     backend: Literal["embedded", "aws"] = Field(
         "embedded",
@@ -59,6 +64,22 @@ class Settings(BaseSettings):
     public_url: str | None = Field(
         None, description="The address that people type, for links in mail and the check of where a write came from."
     )
+    smtp_url: SecretStr | None = Field(
+        None,
+        description="Mail server: `smtp://user:password@host:port`, `smtps://...`, or `smtp://...?starttls`."
+        " Unset: letters go into the folder `outbox` (embedded), or none are sent (`aws`).",
+    )
+    mail_from: str | None = Field(
+        None, description="Sender of the letters; unset: `tiptrace@` and the host of TIPTRACE_PUBLIC_URL."
+    )
+    rate_limit_storage_url: str = Field(
+        "memory://",
+        description="Where attempts to sign in are counted; several machines share `redis://...`"
+        " (needs `pip install redis`).",
+    )
+    trusted_proxies: int = Field(
+        0, ge=0, description="How many proxies stand in front, whose X-Forwarded-For and -Proto are believed."
+    )
     legacy_query_key: bool = Field(
         False, description="1: accept an API key in the query string, as older clients send it."
     )
@@ -72,6 +93,28 @@ class Settings(BaseSettings):
                 f"TIPTRACE_HEARTBEAT_SECONDS ({self.heartbeat_seconds:g}) must be at most a third of"
                 f" TIPTRACE_LEASE_SECONDS ({self.lease_seconds}), so that two lost renewals do not lose a lease"
             )
+        return self
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _leads_to_a_mail_server(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            server_of(url.get_secret_value())
+        return url
+
+    @field_validator("mail_from")
+    @classmethod
+    def _is_one_address(cls, address: str | None) -> str | None:
+        try:
+            return normal_email(address) if address else None
+        except InvalidParameter as fault:
+            raise ValueError(fault.details["why"]) from None
+
+    @model_validator(mode="after")
+    def _mail_has_an_address_to_lead_to(self) -> Settings:
+        """A link's address must not be taken from a request: whoever asks for a link for somebody else writes it."""
+        if self.smtp_url is not None and not self.public_url:
+            raise ValueError("TIPTRACE_SMTP_URL needs TIPTRACE_PUBLIC_URL, where the links in the mail lead")
         return self
 
     def policy(self) -> Policy:

@@ -58,10 +58,10 @@ async def create_tables(as_json: bool, data: Path | None) -> None:
 async def add_course(course_id: str, name: str | None, limit: int, as_json: bool, data: Path | None) -> int:
     """A new course; prints the key that students register with."""
     async with joined(data) as runtime:
-        if not await people.add_course(runtime.stores, course_id, name or course_id, limit=limit):
+        course = await people.add_course(runtime.stores, course_id, name or course_id, limit=limit)
+        if course is None:
             raise click.ClickException(f"There is a course {course_id} already.")
-        course = await runtime.stores.people.course(course_id)
-    say(as_json, {"course_id": course_id, "course_key": course["course_key"]})
+    say(as_json, {"course_id": course["course_id"], "course_key": course["course_key"]})
     return 0
 
 

@@ -37,6 +37,7 @@ class WebServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # TIPTRACE_TRUSTED_PROXIES says whom to believe
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=int(settings.grace_seconds) + 5,
             )

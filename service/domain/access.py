@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from service.domain.errors import MovieNotFound, NoRight, WrongCourse
 from service.domain.movie import Movie
@@ -57,3 +59,55 @@ def check_edit(actor: Actor, movie: Movie | None, course_id: str | None = None) 
     if not may_edit(actor, found):
         raise NoRight(what="change this movie")
     return found
+
+
+def check_oversee(actor: Actor, movie: Movie | None) -> Movie:
+    """What lies in the store for a movie: admins of its course, superauditors and superadmins see it.
+
+    Raises MovieNotFound, NoRight.
+    """
+    found = check_read(actor, movie)
+    if not (actor.sees_everything or actor.administers(found.course_id)):
+        raise NoRight(what="look into the storage of this movie")
+    return found
+
+
+def sees_course(actor: Actor, course_id: str) -> bool:
+    """Members, admins, superauditors and superadmins know a course by its name."""
+    return course_id in actor.courses or actor.administers(course_id) or actor.sees_everything
+
+
+def check_course(actor: Actor, course_id: str) -> None:
+    """Raise NoRight unless the course is one that this person sees."""
+    if not sees_course(actor, course_id):
+        raise NoRight(what="see this course")
+
+
+def check_administers(actor: Actor, course_id: str) -> None:
+    """Raise NoRight unless this person administers the course."""
+    if not actor.administers(course_id):
+        raise NoRight(what="administer this course")
+
+
+def check_superadmin(actor: Actor) -> None:
+    """Raise NoRight for anybody but a superadmin."""
+    if "superadmin" not in actor.roles:
+        raise NoRight(what="do this; it takes a superadmin")
+
+
+def check_sees_everything(actor: Actor) -> None:
+    """Raise NoRight for anybody but superadmins and superauditors."""
+    if not actor.sees_everything:
+        raise NoRight(what="see this; it takes a superadmin or superauditor")
+
+
+def may_read_members(actor: Actor, course_id: str) -> bool:
+    """Who belongs to a course, with addresses: its admins, superauditors and superadmins."""
+    return actor.sees_everything or actor.administers(course_id)
+
+
+def may_read_event(actor: Actor, event: Mapping[str, Any]) -> bool:
+    """Own events (as the one who acted or whom it concerns), those of courses that one administers, or all."""
+    if actor.sees_everything or actor.user_id in (event.get("user_id"), event.get("subject_user_id")):
+        return True
+    return actor.administers(event.get("course_id", ""))

@@ -18,6 +18,9 @@ EventType = Literal[
     "course.admin.removed",
 ]
 
+OPERATOR = "operator"
+"""Who acted, if it was a command on the machine and nobody's key."""
+
 ENDED = {
     ("trace", True): "movie.tracing.completed",
     ("trace", False): "movie.tracing.failed",
@@ -38,7 +41,10 @@ def event(
     ipaddr: str | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
-    """One item of `logs`. `fields` are those of the contract (trace_job_id, request_key, attempt, frames, ...)."""
+    """One item of `logs`. `fields` are those of the contract (trace_job_id, request_key, attempt, frames, ...).
+
+    Events of courses that concern another person name him as `subject_user_id`.
+    """
     item = {
         "log_id": log_id,
         "event_type": event_type,

@@ -1,15 +1,16 @@
 """What a request can be refused for. Each class's docstring is its message to a person.
 
 TiptraceError
-├── BadRequest          InvalidParameter, MarkersMissing, LabelTaken
-├── NotAllowed          InvalidApiKey, NoRight
+├── BadRequest          InvalidParameter, MarkersMissing, LabelTaken, AddressRefused
+├── NotAllowed          InvalidApiKey, NoRight, CrossSite, InvalidCourseKey
 ├── NotFound            MovieNotFound, ReceiptNotFound, UserNotFound, CourseNotFound, FrameNotFound
 ├── Conflict            LeaseRequired, LeaseLost, BeingEdited, BeingTraced, NotReady, MovieDeleted, WrongCourse,
-│                       NothingToCancel, EditedMeanwhile
+│                       NothingToCancel, EditedMeanwhile, UserDisabled, CourseTaken,
+│                       CourseFull
 ├── KeyReused
 ├── TooLarge
 ├── TooMany
-└── Unavailable         StoreUnavailable, OutcomeUnknown
+└── Unavailable         StoreUnavailable, OutcomeUnknown, MailFailed
 
 `code` is for programs, `retryable` says whether the very same request may succeed later. HTTP statuses are known to
 `service.web.problems` alone.
@@ -64,6 +65,12 @@ class LabelTaken(BadRequest):
     code = "label_taken"
 
 
+class AddressRefused(BadRequest):
+    """The mail server does not deliver to this address. Look for a typing error in it, or use another address."""
+
+    code = "address_refused"
+
+
 class NotAllowed(TiptraceError):
     """You may not do this."""
 
@@ -80,6 +87,12 @@ class NoRight(NotAllowed):
     """You do not have the right to {what}."""
 
     code = "no_right"
+
+
+class InvalidCourseKey(NotAllowed):
+    """No course has this key. Ask your teacher for it."""
+
+    code = "invalid_course_key"
 
 
 class CrossSite(NotAllowed):
@@ -185,6 +198,24 @@ class EditedMeanwhile(Conflict):
     retryable = True
 
 
+class UserDisabled(Conflict):
+    """This person's account has been disabled."""
+
+    code = "user_disabled"
+
+
+class CourseTaken(Conflict):
+    """There is a course {course_id} already."""
+
+    code = "course_taken"
+
+
+class CourseFull(Conflict):
+    """This course is full. Ask your teacher to raise the number of people who may register."""
+
+    code = "course_full"
+
+
 class KeyReused(TiptraceError):
     """This request key was already used for another request. Use a new key for a new request."""
 
@@ -221,6 +252,25 @@ class OutcomeUnknown(Unavailable):
     """The database's answer was lost, so it is not known whether the change was made. Look before repeating."""
 
     code = "outcome_unknown"
+
+
+class MailFailed(Unavailable):
+    """The mail with the sign-in link could not be sent just now. Nothing is lost: ask for a new link in a minute."""
+
+    code = "mail_failed"
+
+
+class RegisteredWithoutMail(MailFailed):
+    """You are registered, but the mail with your sign-in link could not be sent. Ask for a new link in a minute."""
+
+    code = "registered_without_mail"
+
+
+class MailNotSetUp(MailFailed):
+    """This site sends no mail. Ask your teacher, or whoever runs it, for a sign-in link."""
+
+    code = "mail_not_set_up"
+    retryable = False
 
 
 class EngineCrashed(TiptraceError):

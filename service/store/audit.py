@@ -22,9 +22,23 @@ class Audit:
         """One event, once: a log id is never written twice."""
         return Put(LOGS, dict(event), when.event_is_new())
 
+    async def holds(self, log_id: str) -> bool:
+        """Has this event been written?"""
+        return await self._db.get(LOGS, {"log_id": log_id}) is not None
+
     def of(
-        self, attribute: str, value: str, *, start: int = 0, end: int = 2**40, limit: int | None = None
+        self,
+        attribute: str,
+        value: str,
+        *,
+        start: int = 0,
+        end: int = 2**40,
+        limit: int | None = None,
+        page: int | None = None,
     ) -> AsyncIterator[Item]:
-        """Events of a movie, course or user (`attribute` names which), newest first, within `start`..`end` seconds."""
+        """Events of a movie, course or user (`attribute` names which), newest first, within `start`..`end` seconds.
+
+        `page`: how many to read at a time, for a reader who may stop early.
+        """
         condition = keyed(equals(attribute, value), between("time_t", start, end))
-        return self._db.query(LOGS, condition, index=_INDEX[attribute], backwards=True, limit=limit)
+        return self._db.query(LOGS, condition, index=_INDEX[attribute], backwards=True, limit=limit, page=page)

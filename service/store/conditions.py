@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from service.domain.lease import Fence, TracingLease
 from service.domain.movie import EDITABLE, Hidden
 from service.domain.receipt import TERMINAL
-from service.store.expressions import Condition, above, absent, at_most, differs, equals, one_of, present
+from service.store.expressions import (
+    Condition,
+    above,
+    absent,
+    at_most,
+    below_attribute,
+    contains,
+    differs,
+    equals,
+    one_of,
+    present,
+)
 
 
 def movie_exists() -> Condition:
@@ -135,3 +148,40 @@ def frame_is_hidden_by(span: Hidden) -> Condition:
 def is_new(attribute: str) -> Condition:
     """No item with this key exists."""
     return absent(attribute)
+
+
+def course_exists() -> Condition:
+    return present("course_id")
+
+
+def has_a_seat() -> Condition:
+    """The course is there, its members have been counted, and it may have one more."""
+    unlimited = absent("max_enrollment")
+    return course_exists() & present("enrolled") & (unlimited | below_attribute("enrolled", "max_enrollment"))
+
+
+def members_are_counted() -> Condition:
+    return course_exists() & present("enrolled")
+
+
+def members_are_not_counted() -> Condition:
+    """The course comes from an older service, which kept no number."""
+    return course_exists() & absent("enrolled")
+
+
+def courses_are(attribute: str, courses: Collection[str] | None) -> Condition:
+    """A person's list of courses is as it was read; None: there was none."""
+    return present("user_id") & (absent(attribute) if courses is None else equals(attribute, courses))
+
+
+def belongs_to(course_id: str) -> Condition:
+    """The person is a member or an administrator of the course."""
+    return present("user_id") & (contains("courses", course_id) | contains("admin_of", course_id))
+
+
+def user_exists() -> Condition:
+    return present("user_id")
+
+
+def key_exists() -> Condition:
+    return present("api_key")

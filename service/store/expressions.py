@@ -66,6 +66,20 @@ def at_most(attribute: str, value: Any) -> Condition:
     return _compared(attribute, "<=", value)
 
 
+def below_attribute(attribute: str, other: str) -> Condition:
+    """One attribute of the row is less than another of it. False when either is absent."""
+    names = {_name(attribute): attribute, _name(other): other}
+    return Condition(f"{_name(attribute)} < {_name(other)}", names)
+
+
+def contains(attribute: str, value: str) -> Condition:
+    """A list or set holds the value. False when the attribute is absent."""
+    placeholder, packed = _value(value)
+    return Condition(
+        f"contains({_name(attribute)}, {placeholder})", {_name(attribute): attribute}, {placeholder: packed}
+    )
+
+
 def present(attribute: str) -> Condition:
     return Condition(f"attribute_exists({_name(attribute)})", {_name(attribute): attribute})
 

@@ -48,6 +48,7 @@ _RETRIED_REASONS = frozenset(
     {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"}
 )
 _TRIES = 6
+_KEYS_AT_ONCE = 100
 
 
 class ConditionFailed(Exception):
@@ -120,6 +121,21 @@ class Database:
         )
         return unpack_item(reply["Item"]) if reply.get("Item") else None
 
+    async def get_many(self, table: str, keys: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """The items of these keys that exist, in any order; read eventually, a hundred at a time. For readers only."""
+        found: list[Item] = []
+        name = self.prefix + table
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            asked: list[Any] = [pack_item(key) for key in keys[start : start + _KEYS_AT_ONCE]]
+            for attempt in range(_TRIES):
+                reply = await self._repeat_read(self.client.batch_get_item, RequestItems={name: {"Keys": asked}})
+                found += [unpack_item(raw) for raw in reply["Responses"].get(name, [])]
+                asked = reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+                if not asked:
+                    break
+                await self._pause(attempt, StoreUnavailable)
+        return found
+
     async def query(
         self,
         table: str,
@@ -129,10 +145,11 @@ class Database:
         where: Condition | None = None,
         attributes: Sequence[str] = (),
         limit: int | None = None,
+        page: int | None = None,
         backwards: bool = False,
         consistent: bool = False,
     ) -> AsyncIterator[Item]:
-        """Items that match a key condition, in key order, page by page. An index cannot be read consistently."""
+        """Items that match a key condition, in key order, `page` at a time. An index cannot be read consistently."""
         names = {**condition.names, **(where.names if where else {}), **{f"#{a}": a for a in attributes}}
         values = {**condition.values, **(where.values if where else {})}
         request: dict[str, Any] = {
@@ -151,19 +168,21 @@ class Database:
         if attributes:
             request["ProjectionExpression"] = ", ".join(f"#{a}" for a in attributes)
         left = limit
+        if page is not None:
+            request["Limit"] = page
         while left is None or left > 0:
             if left is not None and not where:
-                request["Limit"] = left
-            page = await self._repeat_read(self.client.query, **request)
-            for raw in page.get("Items", []):
+                request["Limit"] = left if page is None else min(left, page)
+            reply = await self._repeat_read(self.client.query, **request)
+            for raw in reply.get("Items", []):
                 yield unpack_item(raw)
                 if left is not None:
                     left -= 1
                     if left == 0:
                         return
-            if not page.get("LastEvaluatedKey"):
+            if not reply.get("LastEvaluatedKey"):
                 return
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+            request["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
 
     async def scan(self, table: str) -> AsyncIterator[Item]:
         """Every item of a table; for operators only."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access import Actor
-from service.domain.errors import InvalidApiKey, InvalidParameter
+from service.domain.address import checked_name, normal_email
+from service.domain.audit import OPERATOR, event
+from service.domain.courses import COURSE_KEY_LENGTH, checked_course_id, checked_course_name
+from service.domain.errors import CourseNotFound, InvalidApiKey, InvalidParameter, OutcomeUnknown
 from service.domain.ids import API_KEY
 from service.store.stores import Stores
+from service.store.table import Item, TransactionRefused, Write
 
 _SECONDS = 5.0
 
@@ -43,21 +47,10 @@ class Authenticator:
         """This key has just been disabled here: look it up again."""
         self._known.pop(api_key, None)
 
-
-def normal_email(email: str) -> str:
-    """One form for every way of typing an address: trimmed, NFKC, lower case, the domain in ASCII.
-
-    Raises InvalidParameter for what is no address.
-    """
-    clean = unicodedata.normalize("NFKC", email).strip().lower()
-    local, at, domain = clean.rpartition("@")
-    try:
-        domain = domain.encode("idna").decode("ascii")
-    except UnicodeError:
-        domain = ""
-    if not (at and local and "." in domain) or any(c.isspace() for c in clean) or len(clean) > 254:
-        raise InvalidParameter("email", "is not an e-mail address")
-    return f"{local}@{domain}"
+    def forget_person(self, user_id: str) -> None:
+        """What this person may do, or is called, has just been changed here: look it up again."""
+        for api_key in [key for key, (_, actor) in self._known.items() if actor.user_id == user_id]:
+            del self._known[api_key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +59,34 @@ class Added:
     api_key: str
 
 
-async def add_course(stores: Stores, course_id: str, name: str, *, key: str | None = None, limit: int = 500) -> bool:
-    """A new course; False if its id is taken. `key` is what students register with, `limit` how many may."""
-    course = {
-        "course_id": course_id,
-        "course_name": name,
-        "course_key": key or stores.ids.token()[:8],
+async def add_course(
+    stores: Stores,
+    course_id: str,
+    name: str,
+    *,
+    limit: int = 500,
+    acting_user_id: str = OPERATOR,
+    ipaddr: str | None = None,
+) -> Item | None:
+    """A new course with a key of its own, and the event of it; None if its id is taken.
+
+    Students register with the key; `limit` is how many may. Raises InvalidParameter, Unavailable.
+    """
+    now = stores.clock.now()
+    course: dict[str, Any] = {
+        "course_id": checked_course_id(course_id),
+        "course_name": checked_course_name(name),
+        "course_key": stores.ids.token()[:COURSE_KEY_LENGTH],
         "max_enrollment": limit,
-        "created": stores.clock.now(),
+        "created": now,
     }
-    return await stores.people.add_course(course)
+    log_id = stores.ids.log_id(now)
+    made = event(log_id, "course.created", now, user_id=acting_user_id, course_id=course["course_id"], ipaddr=ipaddr)
+    try:
+        await commit(stores, [*stores.people.course_writes(course), stores.audit.event_write(made)], log_id)
+    except TransactionRefused:
+        return None
+    return course
 
 
 async def add_user(
@@ -87,19 +98,43 @@ async def add_user(
     course_admin: bool = False,
     super_role: str | None = None,
 ) -> Added:
-    """A new user of an existing course, with a key. Raises CourseNotFound, InvalidParameter (address taken)."""
-    await stores.people.course(course_id)
+    """A new user of an existing course, with a key. The course's limit is for students who register themselves.
+
+    Raises CourseNotFound, InvalidParameter (address taken).
+    """
+    course = await stores.people.course(course_id)
+    await stores.people.count_members(course)
     now = stores.clock.now()
+    address = normal_email(email)
     user: dict[str, Any] = {
         "user_id": stores.ids.user_id(),
-        "email": normal_email(email),
-        "user_name": name.strip(),
+        "email": address,
+        "user_name": checked_name(name, address),
         "primary_course_id": course_id,
     }
     if super_role:
         user[super_role] = 1
-    if not await stores.people.add_user(user, course_id, course_admin, now):
-        raise InvalidParameter("email", "somebody is registered under this address already")
+    writes = stores.people.new_user_writes(user, course_id, now, course_admin=course_admin)
+    writes.append(stores.people.seat_write(course_id, limited=False))
+    if course_admin:
+        assigned = event(
+            stores.ids.log_id(now),
+            "course.admin.assigned",
+            now,
+            user_id=OPERATOR,
+            course_id=course_id,
+            subject_user_id=user["user_id"],
+        )
+        writes.append(stores.audit.event_write(assigned))
+    try:
+        await stores.transact(writes)
+    except TransactionRefused as refusal:
+        if 0 in refusal.refused:
+            raise InvalidParameter("email", "somebody is registered under this address already") from None
+        raise CourseNotFound from None
+    except OutcomeUnknown:
+        if await stores.people.user_id_of_email(address) != user["user_id"]:
+            raise
     return Added(user["user_id"], await add_key(stores, user["user_id"]))
 
 
@@ -108,3 +143,15 @@ async def add_key(stores: Stores, user_id: str) -> str:
     api_key = stores.ids.api_key()
     await stores.people.add_key(api_key, user_id, stores.clock.now())
     return api_key
+
+
+async def commit(stores: Stores, writes: Sequence[Write], log_id: str) -> None:
+    """A transaction that holds an event; after a lost reply the event's own id tells whether it was made.
+
+    Raises TransactionRefused, StoreUnavailable, OutcomeUnknown (not even that could be read).
+    """
+    try:
+        await stores.transact(writes)
+    except OutcomeUnknown:
+        if not await stores.audit.holds(log_id):
+            raise

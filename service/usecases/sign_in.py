@@ -34,9 +34,9 @@ class SignInLink:
     expires_at: int
 
 
-async def new_link(stores: Stores, user_id: str) -> SignInLink:
-    """A link for this person. Raises UserNotFound, Unavailable."""
-    user = await stores.people.user(user_id)
+async def new_link(stores: Stores, user_id: str, *, consistent: bool = False) -> SignInLink:
+    """A link for this person, who may (`consistent`) have come in just now. Raises UserNotFound, Unavailable."""
+    user = await stores.people.user(user_id, consistent=consistent)
     if user is None or not user.get("enabled", 1):
         raise UserNotFound
     return SignInLink(user_id, stores.ids.token(), stores.clock.now() + LINK_SECONDS)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.runtime import Runtime
-from service.web import headers, journal, problems
+from service.web import headers, journal, limits, problems
+from service.web.admin import admin
 from service.web.context import NAME, web_over
+from service.web.directory import people_directory
 from service.web.editing import editing
 from service.web.exports import exports
 from service.web.health import health
@@ -16,10 +19,25 @@ from service.web.movies import movies
 from service.web.pages import pages
 from service.web.people import people
 from service.web.reading import reading
+from service.web.registration import registration
 from service.web.render import Json
 from service.web.tracing import tracing
 
-BLUEPRINTS = (pages, health, people, leases, editing, movies, reading, tracing, media, exports)
+BLUEPRINTS = (
+    pages,
+    health,
+    people,
+    registration,
+    people_directory,
+    admin,
+    leases,
+    editing,
+    movies,
+    reading,
+    tracing,
+    media,
+    exports,
+)
 _MAX_FORM_BYTES = 1 << 20
 
 
@@ -35,6 +53,10 @@ def build_app(runtime: Runtime) -> Flask:
     journal.install(app)
     headers.install(app, runtime.stores.objects)
     problems.install(app)
+    limits.install(app, runtime.settings.rate_limit_storage_url)
+    trusted = runtime.settings.trusted_proxies
+    if trusted:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=trusted, x_proto=trusted, x_host=0)  # type: ignore[method-assign]
     return app
 
 

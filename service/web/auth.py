@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import structlog
-from flask import request
+from flask import g, request
 
 from service.domain.access import Actor
 from service.domain.errors import CrossSite, InvalidApiKey
@@ -55,7 +55,11 @@ async def caller() -> Actor:
         raise InvalidApiKey
     if shown.ambient and request.method not in _READS:
         check_same_site()
-    actor = await web().authenticator.actor(shown.api_key)
+    try:
+        actor = await web().authenticator.actor(shown.api_key)
+    except InvalidApiKey:
+        g.refused_key = True
+        raise
     structlog.contextvars.bind_contextvars(user_id=actor.user_id)
     return actor
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from service.domain.access import Actor
-from service.domain.errors import CourseNotFound, InvalidParameter, NoRight
+from service.domain.access import Actor, check_course
+from service.domain.errors import CourseNotFound, InvalidParameter
 from service.domain.movie import PROCESSING, Movie
 from service.usecases import manage_movie, upload_movie
 from service.usecases.list_movies import list_movies
@@ -15,7 +15,7 @@ from service.usecases.manage_movie import MAX_DESCRIPTION, MAX_TITLE, checked_wo
 from service.usecases.read_movie import metadata
 from service.web import intent
 from service.web.auth import caller
-from service.web.context import stores
+from service.web.context import stores, web
 from service.web.kinds import flag
 from service.web.render import said
 from service.web.schemas import (
@@ -94,8 +94,8 @@ async def course_context(actor: Actor, course_id: str | None) -> dict[str, Any] 
 
     Raises NoRight for a course that is not the caller's, CourseNotFound for one that a superuser asks for in vain.
     """
-    if course_id and not (course_id in actor.courses or actor.administers(course_id) or actor.sees_everything):
-        raise NoRight(what="see this course")
+    if course_id:
+        check_course(actor, course_id)
     shown = course_id or actor.course_id
     if not shown:
         return None
@@ -135,6 +135,7 @@ async def set_metadata() -> Response:
         if asked.property != "user_name":
             raise InvalidParameter("property", "must be user_name")
         name = await manage_movie.rename_self(stores(), actor, asked.set_user_id, asked.value)
+        web().authenticator.forget_person(actor.user_id)
         return said(user_id=asked.set_user_id, user_name=name)
     assert asked.set_movie_id is not None
     value = flag(asked.value, "value") if asked.property == "published" else asked.value

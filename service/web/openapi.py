@@ -15,7 +15,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.routing import Rule
 
-from service.web import schemas
+from service.web import people_schemas, schemas
 from service.web.app import bare_app
 
 TAKES: Mapping[str, type[schemas.Parameters]] = {
@@ -43,10 +43,20 @@ TAKES: Mapping[str, type[schemas.Parameters]] = {
     "media.movie_data": schemas.MovieData,
     "exports.get_movie_trackpoints": schemas.Export,
     "people.enter": schemas.SignIn,
+    "registration.register": people_schemas.Register,
+    "registration.resend_link": people_schemas.ResendLink,
+    "registration.bulk_register": people_schemas.BulkRegister,
+    "directory.list_users": people_schemas.ListUsers,
+    "directory.list_users_courses": people_schemas.ListUsers,
+    "directory.default_course": people_schemas.DefaultCourse,
+    "directory.current_course": people_schemas.DefaultCourse,
+    "directory.get_logs": people_schemas.GetLogs,
+    "admin.summary": people_schemas.Page,
+    "admin.new_course": people_schemas.NewCourse,
 }
 """Which parameters each view parses; views that take none are not named."""
 
-OPEN = frozenset({"people.enter", "people.leave"})
+OPEN = frozenset({"people.enter", "people.leave", "registration.register", "registration.resend_link"})
 """Views outside `health` and `pages` that ask for no key."""
 
 PREFIX = "Tiptrace"
@@ -118,7 +128,7 @@ def _in_query(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _responses(room: str) -> dict[str, Any]:
     refused = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{_REFUSAL}"}}}}
     answer: dict[str, Any] = {"description": "Done."}
-    if room in ("leases", "editing", "movies", "reading", "tracing"):
+    if room in ("leases", "editing", "movies", "reading", "tracing", "registration", "directory", "admin"):
         answer["content"] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{_ANSWER}"}}}
     return {
         "2XX": answer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, redirect, request, url_for
+from flask import Blueprint, Response, g, redirect, request, url_for
 
 from service.domain.errors import NotAllowed
 from service.runtime import Runtime
@@ -45,6 +45,7 @@ async def enter() -> Response:
         link = web().signer.link(parsed(SignIn).token)
         api_key = await sign_in(stores(), link)
     except NotAllowed as refusal:
+        g.refused_link = True
         if "text/html" not in request.accept_mimetypes.values():
             raise
         return _see_other("pages.signin", problem=refusal.code)  # a person is looking at this, not a program

@@ -208,6 +208,10 @@ def _why(problem: Any) -> str:
         return str(context["error"])
     if kind == "greater_than_equal":
         return f"must be at least {context['ge']}"
+    if kind == "less_than_equal":
+        return f"must be at most {context['le']}"
+    if kind == "string_too_short":
+        return "must not be empty"
     if kind == "string_too_long":
         return f"must have at most {context['max_length']} characters"
     if kind == "literal_error":

@@ -1,0 +1,128 @@
+"""The audit trail as one person may read it: newest first, each event with a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+from service.domain.access import Actor, may_read_event
+from service.domain.narration import sentence
+from service.store.schema import MOVIES
+from service.store.stores import Stores
+from service.store.table import Item
+
+MOST_EXAMINED = 20_000
+"""Events looked at for one answer, readable or not."""
+_PAGE = 500
+_HIDDEN = frozenset({"client_version"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events: between two instants (epoch seconds, inclusive), of a course, a movie, a person; which page."""
+
+    start_time: int = 0
+    end_time: int = 2**40
+    course_id: str | None = None
+    movie_id: str | None = None
+    user_id: str | None = None
+    offset: int = 0
+    count: int = 100
+
+    def takes(self, event: Mapping[str, Any]) -> bool:
+        pairs = (("course_id", self.course_id), ("movie_id", self.movie_id), ("user_id", self.user_id))
+        return all(value is None or event.get(name) == value for name, value in pairs)
+
+
+@dataclass(slots=True)
+class Found:
+    """`more`: there are older ones. `cut_short`: too many were looked at; ask for a narrower span of time."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    more: bool = False
+    cut_short: bool = False
+
+
+async def read_logs(stores: Stores, actor: Actor, wanted: Wanted) -> Found:
+    """The events that were asked for and that this person may read; of others he does not learn that they exist.
+
+    Without a movie, person or course the trails of his own doing and of his courses are read together; a superuser's
+    are all courses' (what belongs to no course is found by its movie or person). Raises Unavailable.
+    """
+    found = Found()
+    skipped = examined = 0
+    span = {"start": wanted.start_time, "end": wanted.end_time, "page": min(wanted.offset + wanted.count + 1, _PAGE)}
+    trails = [stores.audit.of(name, value, **span) for name, value in await _trails(stores, actor, wanted)]
+    async with aclosing(_merged(trails)) as newest_first:
+        async for event in newest_first:
+            examined += 1
+            if examined > MOST_EXAMINED:
+                found.cut_short = found.more = True
+                break
+            if not wanted.takes(event) or not may_read_event(actor, event):
+                continue
+            if skipped < wanted.offset:
+                skipped += 1
+            elif len(found.events) == wanted.count:
+                found.more = True
+                break
+            else:
+                found.events.append({name: value for name, value in event.items() if name not in _HIDDEN})
+    named = await _names(stores, found.events)
+    for event in found.events:
+        event["sentence"] = sentence(event, named)
+    return found
+
+
+async def _trails(stores: Stores, actor: Actor, wanted: Wanted) -> list[tuple[str, str]]:
+    """The indexes to read: the narrowest one that holds everything wanted."""
+    if wanted.movie_id is not None:
+        return [("movie_id", wanted.movie_id)]
+    if wanted.user_id is not None and (actor.sees_everything or wanted.user_id == actor.user_id):
+        return [("user_id", wanted.user_id)]
+    if wanted.course_id is not None:
+        return [("course_id", wanted.course_id)]
+    if actor.sees_everything:
+        courses = [course["course_id"] async for course in stores.people.every_course()]
+        return [*(("course_id", course) for course in courses), ("user_id", actor.user_id)]
+    return [*(("course_id", course) for course in sorted(actor.admin_of)), ("user_id", actor.user_id)]
+
+
+async def _merged(trails: list[AsyncIterator[Item]]) -> AsyncGenerator[Item, None]:
+    """Newest first out of trails that are newest first; an event on two of them comes once."""
+    heads: list[tuple[int, int, Item, AsyncIterator[Item]]] = []
+
+    async def refill(place: int, trail: AsyncIterator[Item]) -> None:
+        event = await anext(trail, None)
+        if event is not None:
+            heappush(heads, (-event["time_t"], place, event, trail))
+
+    for place, trail in enumerate(trails):
+        await refill(place, trail)
+    instant: int | None = None
+    seen = set[str]()
+    while heads:
+        time, place, event, trail = heappop(heads)
+        if time != instant:
+            instant, seen = time, set()
+        if event["log_id"] not in seen:
+            seen.add(event["log_id"])
+            yield event
+        await refill(place, trail)
+
+
+async def _names(stores: Stores, events: list[dict[str, Any]]) -> Callable[[str, str], str | None]:
+    """What people call the users, movies and courses of these events; three reads, however many there are."""
+    people = {event[name] for event in events for name in ("user_id", "subject_user_id") if name in event}
+    movies = {event["movie_id"] for event in events if "movie_id" in event}
+    courses = {event["course_id"] for event in events if "course_id" in event}
+    rows = await stores.database.get_many(MOVIES, [{"movie_id": movie_id} for movie_id in sorted(movies)])
+    called: dict[tuple[str, str], str | None] = {("movie", row["movie_id"]): row.get("title") for row in rows}
+    called |= {("user", user["user_id"]): user.get("user_name") for user in await stores.people.users(people)}
+    called |= {
+        ("course", course["course_id"]): course.get("course_name") for course in await stores.people.courses(courses)
+    }
+    return lambda kind, identity: called.get((kind, identity))
