@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import aclosing
 from pathlib import Path
 
@@ -107,3 +108,26 @@ async def test_a_hostile_file_meets_the_childs_limits_in_an_inspection_and_in_a_
                 async with aclosing(stream):
                     assert not [output async for output in stream if isinstance(output, Done)]
             assert failed.value.failure.code == code
+
+
+@pytest.mark.long
+async def test_eight_giant_rasters_at_once_cost_eight_refusals(tmp_path: Path) -> None:
+    """B32: 428 MB a frame if it were decoded; each child stays as small as it started."""
+    source = tmp_path / "movie"
+    source.write_bytes(uploads.wide(16384, 8704))
+
+    async def refused(n: int) -> float:
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        async with Engine() as engine:
+            with pytest.raises(JobFailed) as failed:
+                async with aclosing(
+                    engine.inspect(InspectTask(source, folder, 0, 16_000_000, 100), asyncio.Event())
+                ) as told:
+                    [output async for output in told]
+            assert failed.value.failure.code == "movie_too_many_pixels"
+            peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{engine.pid}/status").read_text())
+            assert peak
+            return int(peak.group(1)) / 1024
+
+    assert max(await asyncio.gather(*(refused(n) for n in range(8)))) < 160
