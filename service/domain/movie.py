@@ -17,6 +17,9 @@ COMPLETED = "tracing completed"
 FAILED = "tracing failed"
 UNUSABLE = "unusable"
 
+ORIGIN = "lower-left"
+"""Where the coordinates of stored points begin, as the row says it of itself."""
+
 EDITABLE = (READY, COMPLETED, FAILED, TRACING)
 """Stored states in which a movie can be edited or traced, if no live lease says otherwise.
 
@@ -66,8 +69,22 @@ class Movie:
         return int(stored) if stored is not None else max(0, self.total_frames - 1)
 
     @property
+    def frame_size(self) -> tuple[int, int]:
+        """Width and height of the analysis frame, whose longer side is 640; (0, 0) while nothing is known.
+
+        Rows of the older service carry only the movie's own size, in square pixels.
+        """
+        width, height = int(self.row.get("width") or 0), int(self.row.get("height") or 0)
+        if self.row.get("frame_width") and self.row.get("frame_height"):
+            return int(self.row["frame_width"]), int(self.row["frame_height"])
+        if width <= 0 or height <= 0:
+            return 0, 0
+        scale = 640 / max(width, height)
+        return max(1, round(width * scale)), max(1, round(height * scale))
+
+    @property
     def frame_height(self) -> int:
-        return int(self.row.get("frame_height") or 0)
+        return self.frame_size[1]
 
 
 def movie_from_row(row: Mapping[str, Any]) -> Movie:
@@ -192,10 +209,27 @@ def frame_shows(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]]:
     Inside a hidden span only the hiding job's own frames, edits made after it began, and (if it keeps them) points
     that a person placed are shown.
     """
-    points: list[dict[str, Any]] = item.get("trackpoints") or []
+    points: list[dict[str, Any]] = _turned(movie, item) or []
     span = movie.hidden
     if span is None or not span.first <= item["frame_number"] <= span.last:
         return points
     if item.get("job_id") == span.job_id or int(item.get("edit_seq") or 0) > span.edit_seq:
         return points
     return [p for p in points if p.get("placed") == "user"] if span.keep_placed else []
+
+
+def is_legacy_frame(movie: Movie, item: Mapping[str, Any]) -> bool:
+    """Was this frame stored by the older service, its points measured from the upper left corner?
+
+    Every frame that this service writes names a job or an edit; a movie whose points were all turned says so itself.
+    """
+    ours = "job_id" in item or "edit_seq" in item
+    return not ours and movie.row.get("trackpoint_origin") != ORIGIN
+
+
+def _turned(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The stored points with their origin at the lower left. Nothing is written: reading twice cannot turn twice."""
+    points = item.get("trackpoints")
+    if not points or not is_legacy_frame(movie, item):
+        return points
+    return [{**point, "y": round(movie.frame_height - float(point["y"]), 1)} for point in points]

@@ -11,7 +11,6 @@ from service.domain.markers import default_points, shown_point
 from service.domain.movie import FAILED, Movie, condition, frame_shows
 from service.store.movies import ANALYSIS, HIDDEN, JOB
 from service.store.stores import Stores
-from tracer.geometry import analysis_size
 
 MAX_FRAMES_AT_ONCE = 10_000
 _INTERNAL = frozenset(
@@ -67,7 +66,7 @@ def metadata(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None
     if held:
         row["analysis_lock"] = held
     if "frame_width" not in row and row.get("width") and row.get("height"):
-        row["frame_width"], row["frame_height"] = analysis_size(int(row["width"]), int(row["height"]))
+        row["frame_width"], row["frame_height"] = movie.frame_size
     return row
 
 

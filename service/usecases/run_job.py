@@ -15,7 +15,7 @@ from service import metrics
 from service.domain.errors import EngineCrashed, FenceLost, Unavailable
 from service.domain.failures import INTERNAL, Failure
 from service.domain.job import Chunk, Done, InspectTask, Output, Progress, TraceTask
-from service.domain.movie import COMPLETED, READY
+from service.domain.movie import COMPLETED, ORIGIN, READY
 from service.domain.receipt import TERMINAL, Receipt
 from service.store import conditions as when
 from service.store.objects import ObjectMissing, Stored
@@ -259,7 +259,7 @@ async def _publish_inspection(stores: Stores, lease: JobLease, origin: Stored, r
         "fps": f"{found['fps']:.6g}",
         "inspection": found,
         "inspection_version": receipt.inputs["plan_version"],
-        "trackpoint_origin": "lower-left",
+        "trackpoint_origin": ORIGIN,
         "uploaded_at": stores.clock.now(),
         "needs_retracing": 1,
         "last_frame_tracked": 0,
