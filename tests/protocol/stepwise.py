@@ -32,7 +32,7 @@ from tests.protocol.invariants import Admitted
 from tests.protocol.machine import FRAMES, PICK, SKEW, STARTS, Interleavings, Page
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS
-from tests.support.mortal import Killed
+from tests.support.mortal import DURABLE, Killed
 from tests.support.stepwise import Fate, Steps, stepwise
 
 MOST_ACTORS = 3
@@ -159,6 +159,16 @@ class StepwiseInterleavings(Interleavings):
                 return
             self._step(actor, fate)
 
+    @precondition(lambda self: self.actors)
+    @rule(n=PICK)
+    def bring_an_actor_to_the_brink_of_its_next_write(self, n: int) -> None:
+        """All that it will decide by has been read: what happens now, it does not know of."""
+        actor = self.actors[n % len(self.actors)]
+        while actor in self.actors:
+            self._step(actor, "go on")
+            if actor.steps.about_to in DURABLE:
+                return
+
     def _step(self, actor: StepwiseActor, fate: Fate) -> None:
         before = self.run(self.lab.movie(self.movie_id))
         self.tally.within[fate] = self.tally.within.get(fate, 0) + 1
@@ -241,7 +251,8 @@ class StepwiseInterleavings(Interleavings):
         if isinstance(outcome, Killed):
             return
         if isinstance(outcome, TiptraceError):
-            assert not (actor.edited or actor.admitted), f"done, and told {outcome!r}: {actor}"
+            done = actor.edited or actor.admitted
+            assert not done, f"done, and told {outcome!r}: {actor}"
             return
         if actor.verb == "edit":
             assert actor.edited, "an edit was acknowledged and not made"

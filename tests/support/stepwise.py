@@ -21,11 +21,11 @@ Fate = Literal["go on", "throttle", "lose the reply", "die"]
 
 
 class Steps:
-    """The stops of one actor. `stopped` is set while it waits; `go` lets it make one step."""
+    """The stops of one actor. `stopped` is set while it waits, `about_to` is what it waits to do; `go` lets it."""
 
     def __init__(self) -> None:
         self.stopped = asyncio.Event()
-        self.after_a_write = False
+        self.about_to = ""
         self.dead = False
         self._fates: asyncio.Queue[Fate] = asyncio.Queue()
         self._turn = asyncio.Lock()
@@ -34,18 +34,14 @@ class Steps:
         self.stopped.clear()
         self._fates.put_nowait(fate)
 
-    def die(self) -> None:
-        """Nothing that this actor still wants to do is done, not even in its last breath."""
-        self.dead = True
-
-    async def stop(self, *, after_a_write: bool) -> Fate:
+    async def stop(self, about_to: str) -> Fate:
         async with self._turn:  # one stop at a time, whatever runs side by side within the actor
             if self.dead:
                 raise Killed
-            self.after_a_write = after_a_write
+            self.about_to = about_to
             self.stopped.set()
             fate = await self._fates.get()
-            if fate == "die":
+            if fate == "die":  # and nothing that it still wants to do is done, not even in its last breath
                 self.dead = True
             if self.dead:
                 raise Killed
@@ -60,10 +56,10 @@ class _SteppedClient:
         call: Callable[..., Awaitable[Any]] = getattr(self._client, name)
 
         async def stepped(**request: Any) -> Any:
-            if await self._steps.stop(after_a_write=False) == "throttle":
+            if await self._steps.stop(name) == "throttle":
                 raise ClientError({"Error": {"Code": "ThrottlingException"}}, name)
             reply = await call(**request)
-            if name in DURABLE and await self._steps.stop(after_a_write=True) == "lose the reply":
+            if name in DURABLE and await self._steps.stop("hear the reply") == "lose the reply":
                 raise ReadTimeoutError(endpoint_url="the database")
             return reply
 
