@@ -146,11 +146,16 @@ def mailer_of(settings: Settings) -> Mailer:
 def message_of(letter: Letter, sender: str) -> EmailMessage:
     """The letter as it travels. Addresses go in as what they are, so that none can become another header."""
     message = EmailMessage(RULES.clone(utf8=not letter.to.isascii()))
-    message["From"] = Address("tiptrace", addr_spec=sender)
-    message["To"] = Address(addr_spec=letter.to)
+    message["From"] = _address(sender, "tiptrace")
+    message["To"] = _address(letter.to)
     message["Subject"] = letter.subject
     message["Date"] = formatdate()
     message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(letter.text)
     return message
+
+
+def _address(email: str, name: str = "") -> Address:
+    local, _, domain = email.rpartition("@")
+    return Address(name, local, domain)

@@ -44,7 +44,7 @@ def named_address(text: str) -> tuple[str, str]:
 
 def checked_name(name: str, email: str, parameter: str = "name") -> str:
     """A person's name, trimmed, in one line; the address's first part where there is none. Raises InvalidParameter."""
-    clean = " ".join(unicodedata.normalize("NFC", name).split(" ")).strip()
+    clean = unicodedata.normalize("NFC", name).strip()
     if not all(_visible(c) for c in clean):
         raise InvalidParameter(parameter, "must not hold control characters")
     if len(clean) > MAX_NAME:
