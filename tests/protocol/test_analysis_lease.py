@@ -7,12 +7,15 @@ import asyncio
 import pytest
 
 from service.domain.errors import BeingTraced, LeaseLost, LeaseRequired, MovieDeleted, NotReady
+from service.runtime import open_runtime
 from service.store.expressions import Update
 from service.store.schema import MOVIES
 from service.store.table import Change
 from service.usecases import edit_movie
 from service.usecases.analysis_lease import acquire, heartbeat, release
+from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS, Lab
+from tests.support.lab_worker import claimed, message_of, run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -190,3 +193,93 @@ async def test_a_live_trace_denies_the_lease_and_refuses_edits_of_the_page_that_
         await edit_movie.set_fpm(lab.stores, owner, movie_id, lease.lease_id, 2.0)
     assert await release(lab.stores, owner, movie_id, lease.lease_id) is False
     assert (await lab.movie(movie_id)).tracing is not None
+
+
+@pytest.mark.parametrize("rounds", [60, pytest.param(1000, marks=pytest.mark.long)])
+async def test_a_lease_just_granted_is_never_free_to_another_connection_a12(lab: Lab, rounds: int) -> None:
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    async with open_runtime(lab.runtime.settings, endpoint=lab.runtime.endpoint, clock=lab.clock) as other:
+        for _ in range(rounds):
+            held = (await acquire(lab.stores, owner, movie_id)).lease
+            assert held
+            assert (await acquire(other.stores, teacher, movie_id)).lease is None
+            seen = await other.stores.movies.get(movie_id)
+            assert seen
+            assert seen.analysis == held
+            assert await release(lab.stores, owner, movie_id, held.lease_id)
+
+
+@pytest.mark.parametrize(("first", "second"), [(-120, 120), (120, -120), (0, 120), (0, -120)])
+async def test_hosts_whose_clocks_differ_hand_a_lease_over_once_and_at_a_stated_time_c02(
+    lab: Lab, first: int, second: int
+) -> None:
+    """Tokens decide who may write; the clocks decide only when, and are wrong by no more than their difference."""
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    one, other = (lab.with_clock(lab.clock.skewed(skew)) for skew in (first, second))
+    held = (await acquire(one, owner, movie_id)).lease
+    assert held
+    free_after = 900 + first - second  # the second host's clock must reach what the first one wrote
+    lab.clock.advance(free_after - 1)
+    assert (await acquire(other, teacher, movie_id)).lease is None
+    lab.clock.advance(1)
+    taken = (await acquire(other, teacher, movie_id)).lease
+    assert taken
+    assert not (await heartbeat(one, owner, movie_id, held.lease_id)).active
+    with pytest.raises(LeaseLost):
+        await edit_movie.set_fpm(one, owner, movie_id, held.lease_id, 2)
+    assert (await edit_movie.set_fpm(other, teacher, movie_id, taken.lease_id, 3)).row["fpm"] == "3"
+
+
+async def test_of_two_editors_the_loser_is_told_and_the_first_save_stands_b21_c26(lab: Lab) -> None:
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    held = (await acquire(lab.stores, owner, movie_id)).lease
+    assert held
+    lab.clock.advance(900)
+    taken = (await acquire(lab.stores, teacher, movie_id)).lease
+    assert taken
+    saves = await asyncio.gather(
+        edit_movie.put_frame_trackpoints(lab.stores, teacher, movie_id, taken.lease_id, 0, POINTS[:1]),
+        edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, held.lease_id, 0, POINTS[:2]),
+        return_exceptions=True,
+    )
+    assert not isinstance(saves[0], BaseException)
+    assert isinstance(saves[1], LeaseLost)
+    assert len((await lab.frames(movie_id))[0]["trackpoints"]) == 1
+
+
+async def test_a_crashed_pages_own_person_gets_in_at_once_and_anybody_after_the_lease_c24(lab: Lab) -> None:
+    owner, teacher = await lab.person("Owner"), await lab.person("Teacher", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    crashed = (await acquire(lab.stores, owner, movie_id, request_key="a page that sent no farewell")).lease
+    assert crashed
+    denied = await acquire(lab.stores, owner, movie_id, request_key="a new page")
+    assert denied.lease is None  # it offers "Continue here"
+    assert (await acquire(lab.stores, owner, movie_id, request_key="a new page", take_over=True)).lease
+    lab.clock.advance(900)
+    assert (await acquire(lab.stores, teacher, movie_id)).lease
+
+
+@pytest.mark.parametrize("stage", ["queued", "running", "stale", "done"])
+async def test_an_edit_beside_a_trace_is_refused_or_calls_for_a_retrace_a13(lab: Lab, stage: str) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    held = (await acquire(lab.stores, owner, movie_id)).lease
+    assert held
+    submitted = await lab.submit(owner, movie_id, key=f"{movie_id}-{stage}", analysis_lease_id=held.lease_id)
+    if stage != "queued":
+        job = await claimed(lab.stores, message_of(submitted))
+        if stage == "stale":
+            lab.clock.advance(900)
+        elif stage == "done":
+            assert await run(lab.stores, job, ScriptedEngine()) == "completed"
+            assert (await lab.movie(movie_id)).row["needs_retracing"] == 0
+    with pytest.raises((BeingTraced, LeaseLost)):  # the page that started it, and any other tab with that lease
+        await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, held.lease_id, 0, POINTS[:1])
+    again = (await acquire(lab.stores, owner, movie_id)).lease
+    assert (again is None) == (stage in ("queued", "running"))
+    if again:
+        await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, again.lease_id, 0, POINTS[:1])
+        assert (await lab.movie(movie_id)).row["needs_retracing"] == 1

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.protocol.machine import Interleavings, Tally
@@ -28,6 +28,7 @@ def explore(endpoint: str, kind: type[Interleavings], *, examples: int, steps: i
                 max_examples=examples,
                 stateful_step_count=steps,
                 deadline=None,
+                phases=(Phase.generate,),  # a failure is told at once: making it smaller takes longer than the test may
                 suppress_health_check=list(HealthCheck),
             ),
         )
