@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from service.domain.lease import Fence, TracingLease
 from service.domain.movie import EDITABLE, Hidden
 from service.domain.receipt import TERMINAL
@@ -169,9 +167,10 @@ def members_are_not_counted() -> Condition:
     return course_exists() & absent("enrolled")
 
 
-def courses_are(attribute: str, courses: Collection[str] | None) -> Condition:
-    """A person's list of courses is as it was read; None: there was none."""
-    return present("user_id") & (absent(attribute) if courses is None else equals(attribute, courses))
+def courses_are_as_read(courses_seq: int) -> Condition:
+    """Nobody changed the courses of this person since the counter was read. Older rows have none."""
+    unchanged = equals("courses_seq", courses_seq)
+    return user_exists() & (unchanged | absent("courses_seq") if courses_seq == 0 else unchanged)
 
 
 def belongs_to(course_id: str) -> Condition:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
+from service.domain.errors import InvalidParameter
 from service.web.fields import json_value
 from service.web.kinds import CourseId, MovieId, Name, Text, UserId, Whole
 from service.web.schemas import Parameters
@@ -86,6 +87,12 @@ class GetLogs(Page):
     course_id: CourseId = None
     movie_id: MovieId | None = None
     log_user_id: UserId | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> GetLogs:
+        if self.end_time is not None and self.end_time < self.start_time:
+            raise InvalidParameter("end_time", "must not be before start_time")
+        return self
 
 
 class DefaultCourse(Parameters):
