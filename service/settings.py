@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     trusted_proxies: int = Field(
         0, ge=0, description="How many proxies stand in front, whose X-Forwarded-For and -Proto are believed."
     )
+    page_idle_minutes: int = Field(
+        30, ge=1, le=1440, description="After how long without a person an Analyze page lets others edit."
+    )
     legacy_query_key: bool = Field(
         False, description="1: accept an API key in the query string, as older clients send it."
     )

@@ -189,6 +189,7 @@ function play() {
 /** @type {Record<string, () => void>} */
 const ACTIONS = {
   'continue-here': () => void lease.acquire({ takeOver: true }).then(() => poller.poke()),
+  'go-on': () => lease.touched(),
   'take-over': () => void lease.acquire({ takeOver: true }).then(() => poller.poke()),
   'take-back': () => void lease.acquire({ takeOver: true }).then(() => poller.poke()),
   discard: () => {
@@ -262,6 +263,9 @@ store.subscribe((state, before) => {
   if (model.isTracing(before) && !model.isTracing(state)) announce(`Tracing has ended: ${facts(state)}.`);
 });
 
+for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel']) {
+  addEventListener(sign, () => lease.touched(), { passive: true, capture: true });
+}
 addEventListener('pagehide', () => lease.leave());
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();

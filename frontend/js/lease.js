@@ -25,6 +25,9 @@ export class LeaseKeeper {
   #former;
   /** @type {Promise<void> | null} */
   #asking = null;
+  #touched = now();
+  #woken = 0;
+  #patience = Infinity;
 
   /** @param {{store: import('./state.js').Store, reread: () => void, storage?: Storage}} options */
   constructor({ store, reread, storage = sessionStorage }) {
@@ -81,6 +84,14 @@ export class LeaseKeeper {
     this.reread(); // which asks for the lease again if the movie is free
   }
 
+  /** A person is there: the page that had given its right back, because nobody was, asks for it again. */
+  touched() {
+    this.#touched = now();
+    if (this.store.state.lease.kind !== 'rested' || now() - this.#woken < 5) return;
+    this.#woken = now();
+    void this.acquire().catch(() => {}).finally(() => this.reread());
+  }
+
   /** The page is being left. It may come back: as a reload, or out of the browser's cache. */
   leave() {
     const { lease, movieId } = this.store.state;
@@ -110,6 +121,8 @@ export class LeaseKeeper {
     this.#requestKey = null;
     this.#former = null;
     if (reply.lease_id) {
+      this.#touched = now();
+      this.#patience = reply.idle_seconds ?? Infinity;
       this.store.dispatch({ type: 'lease/held', id: reply.lease_id, expiresAt: reply.analysis_lock.expires_at });
       this.heart.start();
       return;
@@ -125,9 +138,20 @@ export class LeaseKeeper {
     });
   }
 
+  /** A forgotten tab must not hold a movie all day. @param {string} id */
+  #rest(id) {
+    this.heart.stop();
+    releaseLease(this.store.state.movieId, id);
+    this.store.dispatch({ type: 'lease/rested', since: this.#touched });
+  }
+
   async #beat() {
     const { lease, movieId } = this.store.state;
     if (lease.kind !== 'held') return;
+    if (now() - this.#touched >= this.#patience && !unsavedFrames(this.store.state).length) {
+      this.#rest(lease.id);
+      return;
+    }
     const reply = await heartbeatLease(movieId, lease.id);
     if (reply.active) this.store.dispatch({ type: 'lease/renewed', expiresAt: reply.expires_at });
     else this.lost();

@@ -13,7 +13,8 @@
  *   | {kind: 'rename', from: string, to: string}} Step
  * @typedef {{kind: 'none'} | {kind: 'held', id: string, expiresAt: number}
  *   | {kind: 'denied', reason: 'other' | 'own' | 'right' | 'tracing', name: string, since: number | null, message: string}
- *   | {kind: 'lost', at: number} | {kind: 'handed'}} Lease  `handed`: given up in exchange for a trace
+ *   | {kind: 'lost', at: number} | {kind: 'handed'} | {kind: 'rested', since: number}} Lease  `handed`: given up in
+ *   exchange for a trace; `rested`: given back, since nobody had touched the page for long
  * @typedef {{kind: 'idle'} | {kind: 'asking', source: number, attempt: number}
  *   | {kind: 'refused', message: string}} Ask  the request for a trace, until it is answered
  * @typedef {{
@@ -230,6 +231,7 @@ const CHANGES = {
     ...state, lease: { kind: 'denied', reason, name, since, message }, failures: 0,
   }),
   'lease/dropped': (state) => ({ ...state, lease: { kind: 'none' } }),
+  'lease/rested': (state, { since }) => ({ ...state, lease: { kind: 'rested', since }, ask: { kind: 'idle' } }),
   'lease/lost': (state, { at }) => ({ ...state, lease: { kind: 'lost', at }, saving: null, ask: { kind: 'idle' } }),
 
   'trace/asked': (state, { source, attempt }) => ({ ...state, ask: { kind: 'asking', source, attempt } }),

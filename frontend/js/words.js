@@ -112,6 +112,10 @@ export function banner(state, now) {
       ...(unsaved.length ? /** @type {[string, string][]} */ ([['discard', 'Discard my changes']]) : []),
     ]), at: lease.at };
   }
+  if (lease.kind === 'rested') {
+    return { ...say('calm', `Nobody has touched this page since ${clock(lease.since, now)}, so others may edit the movie now. Your work is saved.`,
+      [['go-on', 'Go on editing']]), at: lease.since };
+  }
   if (state.failures > 1) {
     const kept = unsavedFrames(state).length ? 'Your edits are kept; trying again.' : 'Trying again.';
     return say('warn', `Connection is slow. ${kept}`);

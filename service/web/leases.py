@@ -11,7 +11,7 @@ from service.domain.errors import BeingEdited, BeingTraced, LeaseLost, NoRight
 from service.usecases import analysis_lease
 from service.usecases.read_movie import analysis_lock, tracking_lock
 from service.web.auth import caller
-from service.web.context import stores
+from service.web.context import stores, web
 from service.web.render import said
 from service.web.schemas import Acquire, HeldLease, parsed
 
@@ -46,7 +46,8 @@ async def acquire() -> Response:
             "expires_at": lease.expires_at,
             "started_by_user_name": lease.user_name,
         }
-        return said(movie_id=asked.movie_id, lease_id=lease.lease_id, analysis_lock=lock)
+        idle = web().runtime.settings.page_idle_minutes * 60
+        return said(movie_id=asked.movie_id, lease_id=lease.lease_id, analysis_lock=lock, idle_seconds=idle)
     told: dict[str, Any] = {"analysis_lock": analysis_lock(got.movie, now, actor, asked.analysis_lease_id)}
     tracing = tracking_lock(got.movie, now)
     if tracing:

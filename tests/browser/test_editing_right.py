@@ -6,7 +6,7 @@ import asyncio
 import re
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Request, Route, expect
 
 from tests.browser.conftest import Opens
 from tests.browser.site import Person, Site
@@ -26,7 +26,7 @@ def movie(site: Site, sunflower: str) -> str:
     return sunflower
 
 
-async def test_a_second_person_watches_and_gets_to_edit_when_the_first_one_leaves(
+async def test_a_second_person_watches_and_gets_to_edit_when_the_first_one_leaves_b22(
     ada: Person, teacher: Person, traced_movie: str, visit: Opens
 ) -> None:
     first = await visit(ada)
@@ -58,7 +58,7 @@ async def test_a_second_person_watches_and_gets_to_edit_when_the_first_one_leave
     await expect(banner).to_be_hidden()
 
 
-async def test_a_persons_own_other_tab_can_be_continued_and_the_old_tab_keeps_its_edits(
+async def test_a_persons_own_other_tab_can_be_continued_and_the_old_tab_keeps_its_edits_b21_c24(
     ada: Person, movie: str, visit: Opens
 ) -> None:
     first = await visit(ada)
@@ -104,7 +104,7 @@ async def test_a_reloaded_page_goes_on_editing_with_what_was_not_saved(ada: Pers
     assert await at.position("Apex") == (before[0] + 10, before[1])
 
 
-async def test_a_broken_line_is_told_and_heals_by_itself(ada: Person, movie: str, visit: Opens) -> None:
+async def test_a_broken_line_is_told_and_heals_by_itself_a10(ada: Person, movie: str, visit: Opens) -> None:
     at = await visit(ada)
     at.watch.expected += ["503", "Service Unavailable"]
     await at.analyze(movie)
@@ -158,3 +158,38 @@ async def test_a_page_that_was_closed_leaves_no_lock_behind(ada: Person, movie: 
     card = at.page.locator(".movie", has_text="Sunflower hypocotyl")
     await expect(card).to_be_visible()
     await expect(card).not_to_contain_text("editing", timeout=20_000)
+
+
+async def test_a_forgotten_tab_keeps_its_right_for_a_while_and_then_lets_others_edit_c25(
+    ada: Person, teacher: Person, movie: str, visit: Opens
+) -> None:
+    at = await visit(ada)
+    await at.page.clock.install()
+    await at.analyze(movie)
+    await at.editable()
+    beats = 0
+
+    def count(request: Request) -> None:
+        nonlocal beats
+        beats += "heartbeat" in request.url
+
+    at.page.on("request", count)
+    await at.page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
+    for _ in range(16):  # longer than a lease, in a tab that nobody sees
+        async with at.page.expect_response("**/heartbeat-movie-analysis-lease") as reply:
+            await at.page.clock.fast_forward("01:00")
+        assert (await (await reply.value).json())["active"] is True
+    assert beats == 16
+
+    async with at.page.expect_request("**/release-movie-analysis-lease"):
+        await at.page.clock.fast_forward("15:00")
+    await expect(at.page.locator("#banner")).to_contain_text("Nobody has touched this page since")
+    await expect(at.page.get_by_role("button", name="Add marker")).to_be_disabled()
+    other = await visit(teacher)
+    await other.analyze(movie)
+    await other.editable()
+    await other.open("/")  # and leaves again
+
+    await at.page.keyboard.press("Shift")
+    await at.editable()
+    await expect(at.page.locator("#banner")).to_be_hidden()

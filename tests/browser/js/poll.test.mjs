@@ -91,7 +91,7 @@ test('a stopped poller asks no more, even if it is stopped in mid-run', async ()
   assert.equal(b.pending(), false);
 });
 
-test('a heartbeat comes after a third of the lease, at most a minute', () => {
+test('a heartbeat comes after a third of the lease, at most a minute (C25)', () => {
   assert.equal(pulse(900, 0), 60);
   assert.equal(pulse(30, 0), 10);
   assert.equal(pulse(0, 100), 2);
