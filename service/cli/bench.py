@@ -1,4 +1,4 @@
-"""`tiptrace bench ...`: load and contention, with a checker over the recorded history."""
+"""`tiptrace bench leases`: load and contention, with a checker over the recorded history."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from service.bench import machine
 from service.bench.history import violations
 from service.bench.leases import contend, finals, prepare
 from service.bench.measured import summary
+from service.cli.bench_job import job
+from service.cli.bench_trace import trace
 from service.cli.manners import ends_plainly, joined
 
 _LEASE_SECONDS = 4
@@ -28,7 +31,11 @@ _LEASE_SECONDS = 4
 
 @click.group()
 def bench() -> None:
-    """Load and contention; exits non-zero if an invariant of the protocol broke."""
+    """Load, contention and cost; exits non-zero if an invariant of the protocol broke."""
+
+
+bench.add_command(trace)
+bench.add_command(job)
 
 
 @bench.command("leases")
@@ -55,7 +62,7 @@ async def leases(url: str | None, clients: int, movies: int, seconds: float, dat
         "latency": summary(samples, took),
         "errors": len(contest.errors),
         "violations": broken,
-        "machine": {"cores": os.cpu_count(), "python": sys.version.split()[0]},
+        "machine": machine.description(),
     }
     if as_json:
         click.echo(json.dumps(report))
