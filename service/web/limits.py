@@ -6,6 +6,7 @@ import hashlib
 import ipaddress
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from service.web.problems import envelope
 
 WRONG_KEYS = "300 per minute"
 """Keys from one client address that are nobody's: a class whose keys have ended behind one address stays below it."""
+_WAIT = 60
 
 log = structlog.get_logger(__name__)
 
@@ -93,6 +95,7 @@ def install(app: Flask, storage_url: str) -> None:
         storage_uri=storage_url,
         strategy="fixed-window",
         in_memory_fallback_enabled=True,
+        swallow_errors=True,  # counting is no reason to answer 500
         key_prefix="tiptrace",
     )
     for rule in RULES:
@@ -113,19 +116,24 @@ def install(app: Flask, storage_url: str) -> None:
         """A key that is nobody's is logged, without itself, and counted; whoever has a valid one is never held up."""
         if not g.get("refused_key", False):
             return answer
-        network = client_network()
-        if limiter.limiter.hit(wrong_keys, "tiptrace-wrong-key", network):
-            log.warning("key_refused", ipaddr=network)
+        counted = (wrong_keys, "tiptrace-wrong-key", client_network())
+        try:
+            within = limiter.limiter.hit(*counted)
+            reset = limiter.limiter.get_window_stats(*counted).reset_time
+        except Exception:  # whatever a shared storage raises: the key is refused as it is
+            log.exception("rate_limit_storage_failed")
             return answer
-        log.warning("too_many_wrong_keys", ipaddr=network)
-        reset = limiter.limiter.get_window_stats(wrong_keys, "tiptrace-wrong-key", network).reset_time
-        return _too_many(reset)
+        log.warning("key_refused" if within else "too_many_wrong_keys", ipaddr=client_network())
+        return answer if within else _too_many(reset)
 
     @app.errorhandler(RateLimitExceeded)
     def refused(_: RateLimitExceeded) -> Response:
         limit = limiter.current_limit
         log.warning("too_many_tries", ipaddr=client_network(), limit=str(limit.limit) if limit else None)
-        return _too_many(limit.reset_at if limit else time.time())
+        reset = time.time() + _WAIT
+        with suppress(Exception):  # the storage may have gone since
+            reset = limit.reset_at if limit else reset
+        return _too_many(reset)
 
 
 def _too_many(reset: float) -> Response:
