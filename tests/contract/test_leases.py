@@ -33,7 +33,7 @@ async def test_an_acquired_lease_tells_its_id_to_its_holder_and_until_when(lab: 
     }
 
 
-async def test_a_denied_acquire_is_200_without_a_lease_and_names_the_holder(lab: Lab) -> None:
+async def test_a_denied_acquire_is_200_without_a_lease_and_says_who_holds_it_since_and_until_when_b22(lab: Lab) -> None:
     movie_id = await lab.movie()
     lease_id = await lab.lease(movie_id)
     answer = await lab.post(ACQUIRE, lab.people.teacher, movie_id=movie_id)
@@ -42,6 +42,9 @@ async def test_a_denied_acquire_is_200_without_a_lease_and_names_the_holder(lab:
     assert told["analysis_lock"]["started_by_user_name"] == "Ada"
     assert told["analysis_lock"]["active"] is True
     assert told["analysis_lock"]["owned"] is False
+    row = await lab.row(movie_id)
+    assert told["analysis_lock"]["acquired_at"] == row["analysis_started_at"]
+    assert told["analysis_lock"]["expires_at"] == row["analysis_expires_at"]
     assert told["message"] == "Ada is editing this movie."
     assert lease_id not in answer.text
 

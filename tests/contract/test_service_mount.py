@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import fastapi
 import httpx
@@ -60,6 +62,37 @@ async def test_a_lab_mounts_the_service_and_a_person_signs_in_below_the_prefix(
             assert "path=/lab/;" in answer.headers["set-cookie"].lower() + ";"
             assert (await browser.post("/lab/api/check-api_key")).json()["user"]["user_name"] == "Ada"
             assert (await browser.get("/api/ver")).status_code == 404
+
+
+@pytest.mark.parametrize("mounted", [False, True])
+async def test_two_requests_in_turn_and_fifty_at_once_share_the_clients_of_one_loop_c20(
+    emulator: Emulator, mounted: bool
+) -> None:
+    """Through a real server, alone and inside a host's application; each of these requests writes to the database."""
+    app = service.asgi.create_app(settings(emulator.data_dir), own=False)
+
+    @asynccontextmanager
+    async def lifespan(_: fastapi.FastAPI) -> AsyncIterator[None]:
+        async with app.lifespan():
+            yield
+
+    host: Any = app
+    if mounted:
+        host = fastapi.FastAPI(lifespan=lifespan)
+        host.mount("/lab", app)
+    async with serving(host, lifespan="on") as port:
+        stores = app.runtime.stores
+        await add_course(stores, "bio", "Bio 101")
+        ada = await add_user(stores, f"ada-{mounted}@school.test", "Ada", "bio")
+        base = f"http://127.0.0.1:{port}{'/lab' if mounted else ''}"
+        async with httpx.AsyncClient(base_url=base, headers={"x-api-key": ada.api_key}) as client:
+
+            async def named(name: str) -> int:
+                fields = {"set_user_id": ada.user_id, "property": "user_name", "value": name}
+                return (await client.post("/api/set-metadata", data=fields)).status_code
+
+            assert [await named("first"), await named("second")] == [200, 200]
+            assert await asyncio.gather(*(named(f"name {n}") for n in range(50))) == [200] * 50
 
 
 async def test_two_services_do_not_share_a_folder_but_server_processes_do(tmp_path: Path) -> None:

@@ -251,6 +251,24 @@ async def test_what_the_client_says_of_itself_goes_into_the_receipt_from_a_bound
         assert [row["client_version"] for row in await receipts(lab, movie_id)] == [kept]
 
 
+async def test_nothing_is_left_to_be_done_after_the_reply_c21(lab: Lab) -> None:
+    """What an answer tells of is stored, audited and sent: a process that dies right after it breaks no promise."""
+    movie_id, lease_id = await lab.marked_movie()
+    before = asyncio.all_tasks()
+    answer = await trace(lab, f"whole-{movie_id}", movie_id=movie_id, analysis_lease_id=lease_id)
+    assert asyncio.all_tasks() == before
+    job_id = answer.json()["job_id"]
+    stores = lab.runtime.stores
+    assert (await lab.row(movie_id))["trace_job_id"] == job_id
+    events = [event async for event in stores.audit.of("movie_id", movie_id)]
+    assert [(event["event_type"], event["trace_job_id"]) for event in events] == [("movie.tracing.started", job_id)]
+    waiting = []
+    while (delivery := await stores.queue.receive(0)) is not None:
+        waiting.append(delivery.message().job_id)
+        await stores.queue.delete(delivery)
+    assert waiting.count(job_id) == 1
+
+
 async def test_our_own_page_asks_with_its_cookie(lab: Lab) -> None:
     movie_id, lease_id = await lab.marked_movie()
     headers = {"cookie": f"api_key={lab.people.ada.api_key}", "origin": ORIGIN}

@@ -160,14 +160,37 @@ class StepwiseInterleavings(Interleavings):
             self._step(actor, fate)
 
     @precondition(lambda self: self.actors)
-    @rule(n=PICK)
-    def bring_an_actor_to_the_brink_of_its_next_write(self, n: int) -> None:
-        """All that it will decide by has been read: what happens now, it does not know of."""
+    @rule(n=PICK, api=PICK, meanwhile=st.sampled_from(["nothing", "edit", "release", "acquire", "sweep", "hours"]))
+    def bring_an_actor_to_the_brink_of_its_next_write(self, n: int, api: int, meanwhile: str) -> None:
+        """All that it will decide by has been read: of what happens now it does not know."""
         actor = self.actors[n % len(self.actors)]
         while actor in self.actors:
             self._step(actor, "go on")
             if actor.steps.about_to in DURABLE:
-                return
+                break
+        if meanwhile == "nothing" or actor not in self.actors:
+            return
+        self._meanwhile(meanwhile, actor.page or self.pages[-1], api, actor.sent.get("frame_start", 0))
+        self._step(actor, "go on")
+
+    def _meanwhile(self, what: str, page: Page, api: int, frame: int) -> None:
+        """The same page does something else, or the world does."""
+        if what == "edit":
+            moved = [{**point, "x": point["x"] + 7 + self.known.edit_seq} for point in POINTS]
+            self.edit(
+                page,
+                lambda s, p: edit_movie.put_frame_trackpoints(s, p.actor, self.movie_id, p.lease_id, frame, moved),
+                api,
+                None,
+            )
+        elif what == "release" and page.lease_id:
+            self.run(release(self.api(api), page.actor, self.movie_id, page.lease_id))
+        elif what == "acquire":
+            self.ask(page, api, former_lease_id=page.lease_id)
+        elif what == "sweep":
+            self.run(self.swept())
+        elif what == "hours":
+            self.lab.clock.advance(961)
 
     def _step(self, actor: StepwiseActor, fate: Fate) -> None:
         before = self.run(self.lab.movie(self.movie_id))
