@@ -9,6 +9,7 @@ memory, tiles, motion,    when to remember, flow on tiles, the camera's movement
 reacquire                 the search for lost points
 geometry, measures, pace  pure arithmetic: coordinates; distance, rate, angle, amplitude, scale; timestamps
 render, archive           the labelled movie; one JPEG per frame
+report                    one page to look at: contact sheet, errors, lost stretches, results
 synthetic, scenery,       movies with known truth
 disturbances
 model, errors             records and what can go wrong

@@ -18,12 +18,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from service.cli.trace_report import write_report
 from service.cli.trace_run import Run
 from service.usecases.export_trackpoints import csv_lines, json_document, xlsx_file
 from tracer import synthetic
 from tracer.errors import MovieError
 from tracer.geometry import LONG_SIDE, to_source
 from tracer.model import Marker, Status
+from tracer.report import ContactSheet
 
 _OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 
@@ -45,6 +47,7 @@ _OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 @click.option("--xlsx", "xlsx_path", type=_OUTPUT)
 @click.option("--json", "json_path", type=_OUTPUT)
 @click.option("--mp4", "mp4_path", type=_OUTPUT)
+@click.option("--report", "report_path", type=_OUTPUT, help="One HTML page to look at.")
 def trace(
     movie: Path,
     markers: tuple[str, ...],
@@ -56,6 +59,7 @@ def trace(
     xlsx_path: Path | None,
     json_path: Path | None,
     mp4_path: Path | None,
+    report_path: Path | None,
 ) -> None:
     """Follow markers through MOVIE and write where they went.
 
@@ -68,7 +72,7 @@ def trace(
         raise click.BadParameter("the last frame lies before the first", param_hint="--end")
     if fpm is not None and not math.isfinite(fpm):
         raise click.BadParameter("a number, please", param_hint="--fpm")
-    outputs = [path for path in (csv_path, xlsx_path, json_path, mp4_path) if path is not None]
+    outputs = [path for path in (csv_path, xlsx_path, json_path, mp4_path, report_path) if path is not None]
     _check_outputs(movie, outputs)
     cv2.setNumThreads(1)
     with _plain_faults():
@@ -76,7 +80,8 @@ def trace(
             if not path.parent.is_dir():  # said before the work, not after it
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         run = Run(movie, placed, start, end, int(rotation))
-        run.follow(mp4_path)
+        sheet = ContactSheet() if report_path else None
+        run.follow(mp4_path, sheet)
         told = {**run.told, "fpm": fpm}
         document = json_document(told, run.rows)
         if csv_path:
@@ -87,6 +92,8 @@ def trace(
                 xlsx_file(told, run.rows, out_bytes)
         if json_path:
             json_path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+        if report_path and sheet:
+            write_report(report_path, run, sheet, document["results"], fpm)
     _summary(run, document["results"])
 
 

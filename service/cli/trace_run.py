@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from service.domain.markers import COLORS as MARKER_COLORS
 from tracer.errors import MovieCutOff
 from tracer.follow import Follower
 from tracer.geometry import flip_y
@@ -20,8 +21,9 @@ from tracer.inspection import Survey
 from tracer.media import Movie, open_movie
 from tracer.model import FrameResult, Inspection, Limits, Marker, TraceRequest
 from tracer.render import LabelledMovie
+from tracer.report import ContactSheet
 
-COLORS = ("#e41a1c", "#377eb8", "#4daf4a", "#984ea3", "#ff7f00", "#a65628", "#f781bf", "#17becf")
+COLORS = MARKER_COLORS[:-1]  # the last one is black
 
 
 class Run:
@@ -37,7 +39,8 @@ class Run:
         self.told: dict[str, Any] = {}
         self.warnings: tuple[str, ...] = ()
 
-    def follow(self, mp4_path: Path | None) -> None:
+    def follow(self, mp4_path: Path | None, sheet: ContactSheet | None = None) -> None:
+        """Trace the movie, and write its labelled copy and collect frames on the way where they are wanted."""
         limits = Limits(threads=min(2, os.cpu_count() or 1))
         with ExitStack() as stack:
             movie = stack.enter_context(open_movie(self.path, rotation=self.rotation, limits=limits))
@@ -55,6 +58,8 @@ class Run:
                 result = follower.step(frame)
                 if result is not None:
                     self._keep(result, markers, movie.frame_height)
+                    if sheet:
+                        sheet.add(frame)
                     if writer:
                         writer.add(frame.planes(), result.points, result.status, time=result.time)
                 step(frame.number + 1)
