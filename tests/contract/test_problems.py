@@ -153,27 +153,6 @@ async def test_a_movie_of_another_course_is_a_conflict_when_the_course_is_named(
         assert_refused(await ask(lab, method, path, lab.people.ada, **told), 409, "wrong_course")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"{", b"[]", b'"text"', b"12", b"null", b"\xff\xfe", b'{"movie_id": NaN}', b'{"movie_id": 1e999}',
-     b'{"movie_id": "\\ud800"}', b'{"\\udfff": 1}', b"[" * 100_000, b'{"a":' * 30 + b"1" + b"}" * 30,
-     b'{"frame_number": 1' + b"0" * 400 + b"}"],
-    ids=lambda body: repr(body[:20]),
-)  # fmt: skip
-async def test_a_body_that_is_no_json_object_is_refused(lab: Lab, body: bytes) -> None:
-    for path in ("/api/put-frame-trackpoints", "/resize-api/v1/trace-movie"):
-        headers = {"content-type": "application/json", **lab.people.ada.headers}
-        assert_refused(await lab.http.post(path, content=body, headers=headers), 400, "malformed_body")
-
-
-async def test_every_route_refuses_torn_json_and_bodies_of_another_kind(lab: Lab, app: flask.Flask) -> None:
-    for method, path in guarded(app):
-        if method in ("POST", "PATCH") and path != "/api/check-api_key":
-            for kind, body, status in (("application/json", b"{", 400), ("text/plain", b"movie_id=1", 415)):
-                headers = {"content-type": kind, **lab.people.ada.headers}
-                assert_refused(await lab.http.request(method, path, content=body, headers=headers), status)
-
-
 async def test_a_form_that_is_far_too_large_is_refused(lab: Lab) -> None:
     huge = {"movie_id": NOBODY, "trackpoints": "x" * 3_000_000}
     for form in ({"data": huge}, {"files": {name: (None, value) for name, value in huge.items()}}):
