@@ -77,12 +77,11 @@ async def together(asked: list[Any]) -> list[httpx.Response]:
     return await asyncio.gather(*asked)
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "status", "code"), [row[1:] for row in BODIES], ids=[row[0] for row in BODIES]
-)
+@pytest.mark.parametrize("row", BODIES, ids=lambda row: row[0])
 async def test_a_body_that_cannot_be_read_is_refused_by_every_route(
-    lab: Lab, app: flask.Flask, kind: str, body: bytes, status: int, code: str
+    lab: Lab, visitor: httpx.AsyncClient, app: flask.Flask, row: tuple[str, str, bytes, int, str]
 ) -> None:
+    _, kind, body, status, code = row
     headers = {"content-type": kind, "origin": ORIGIN, **lab.people.ada.headers}
     asked = [visitor.request(method, path, content=body, headers=headers) for method, path in writing(app)]
     for answer in await together(asked):
