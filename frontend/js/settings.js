@@ -51,6 +51,7 @@ export class Settings {
     byId('end-here').disabled ||= state.frame < trimStart(state) || state.frame === trimEnd(state);
     const fpm = Number(state.metadata?.fpm ?? 0);
     setText(byId('interval-now'), fpm > 0 ? '' : 'Not known yet: rates are per frame.');
+    setText(byId('movie-warnings'), (state.metadata?.inspection?.warnings ?? []).join(' '));
     if (before?.metadata === state.metadata || isTracing(state)) return;
     byId('trim-start').value = String(trimStart(state));
     byId('trim-end').value = String(trimEnd(state));

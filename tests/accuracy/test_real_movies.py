@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from service.cli.trace import trace as trace_command
 from tests.support.movies import real_movie
 from tracer.errors import NoPicture, UnreadableMovie
 from tracer.follow import Follower
@@ -114,6 +116,22 @@ def test_a_promotion_card_is_cut_off_from_the_plant() -> None:
             theirs = next(m for m in peer[str(frame)]["markers"] if m["label"] == marker.label)
             ours = results[frame].points[n]
             assert math.dist(ours, (theirs["x"] * enlarged, theirs["y"] * enlarged)) < 8
+
+
+def test_the_numbers_of_a_plant_do_not_hear_of_the_card_behind_it(tmp_path: Path) -> None:
+    """A03: traced to the card's last frame or to the trim that is offered, the results are the same."""
+    path = real_movie("plants/plantmovie_2019-07-31.mov")
+    assert inspect(path).trim_end == 43
+    markers = [
+        item for marker in ("Apex=271,221", "Ruler 0mm=358,253", "Ruler 10mm=285,263") for item in ("--marker", marker)
+    ]
+    told = []
+    for end in ([], ["--end", "43"]):
+        result = CliRunner().invoke(trace_command, [str(path), *markers, *end, "--json", str(tmp_path / "o.json")])
+        assert result.exit_code == 0, result.output
+        told.append(json.loads((tmp_path / "o.json").read_text())["results"])
+    assert [one.pop("frames") for one in told] == [{"seen": 44, "lost": 10}, {"seen": 44, "lost": 0}]
+    assert told[0] == told[1]
 
 
 def test_a_nodding_shoot_is_followed_and_its_ruler_stands_still() -> None:

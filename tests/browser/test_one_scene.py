@@ -25,6 +25,7 @@ async def test_the_trim_that_leaves_a_card_out_is_one_click(
     await at.analyze(movie_id)
     await at.editable()
     await expect(at.page.locator("#banner-text")).to_contain_text("The picture changes at frame 9")
+    await expect(at.page.locator("#movie-warnings")).to_contain_text("trim the movie to end at frame 8.")
     await at.shoot("analyze-trim-offer-1280-light")
     await at.page.get_by_role("button", name="Trim to frame 8").click()
     await expect(at.page.locator("#banner")).to_be_hidden()

@@ -35,9 +35,12 @@ def write_movie(
     rotation: int = 0,
     aspect: Fraction | None = None,
     options: dict[str, str] | None = None,
+    front: bool = False,
 ) -> Path:
-    """Encode BGR pictures; `rotation` is the file's clockwise flag, `times` are timestamps in units of `time_base`."""
-    with av.open(str(path), "w") as container:
+    """Encode BGR pictures; `rotation` is the file's clockwise flag, `times` are timestamps in units of `time_base`,
+    `front` puts the index of an MP4 in front.
+    """
+    with av.open(str(path), "w", container_options={"movflags": "+faststart"} if front else {}) as container:
         stream = None
         for number, bgr in enumerate(pictures):
             if stream is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from service.cli.trace import demo_movie, trace
 from tests.support.movies import sliding, textured, write_movie
+from tracer.media import open_movie
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +124,40 @@ def test_rotation_is_the_persons_turn_on_top_of_the_files(tmp_path: Path) -> Non
     assert told["inspection"]["rotation"] == 90
     assert run(path, "--marker", "Apex=20,120").exit_code == 0
     assert run(path, "--marker", "Apex=120,20").exit_code == 2
+
+
+def test_uneven_timestamps_reach_json_rates_and_the_labelled_movie(tmp_path: Path) -> None:
+    """B03, B04: one second passes between two of the frames of a phone that takes twenty-five a second."""
+    times = [0, 40, 80, 120, 1120, 1160, 1200, 1240]
+    pictures = sliding(320, 240, 8, (2, 1))
+    path = write_movie(tmp_path / "vfr.mp4", pictures, times=times, time_base=Fraction(1, 1000))
+    options = ["--json", tmp_path / "o.json", "--mp4", tmp_path / "o.mp4", "--fpm", 1500]
+    result = run(path, "--marker", "Apex=160,120", *options)
+    assert result.exit_code == 0, result.output
+    document = json.loads((tmp_path / "o.json").read_text())
+    seconds = [time / 1000 for time in times]
+    assert [point["time"] for point in document["trackpoint_dicts"]] == pytest.approx(seconds)
+    results = document["results"]
+    assert results["clock"] == "timestamps"
+    assert results["gravitropism"]["rate"] == pytest.approx(results["gravitropism"]["distance"] / (1.24 / 60), rel=1e-6)
+    with open_movie(tmp_path / "o.mp4") as labelled:
+        assert [frame.time for frame in labelled.frames()] == pytest.approx(seconds, abs=1e-3)
+    assert "The frame rate varies" in result.stdout
+
+
+def test_a_movie_that_ends_early_says_how_much_of_it_was_read(tmp_path: Path) -> None:
+    """B01: everything that can be read is traced, the rest is named, in the summary and in the file."""
+    path = write_movie(tmp_path / "whole.mp4", sliding(320, 240, 30, (2, 1)), options={"bf": "0"}, front=True)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+    result = run(path, "--marker", "Apex=160,120", "--json", tmp_path / "o.json")
+    assert result.exit_code == 0, result.output
+    inspection = json.loads((tmp_path / "o.json").read_text())["movie"]["inspection"]
+    read, promised = inspection["decoded_frames"], inspection["promised_frames"]
+    assert 0 < read < promised == 30
+    assert f"Only {read} of 30 promised frames can be read." in " ".join(result.stdout.split())
+    asked = run(path, "--marker", "Apex=160,120", "--end", 29)
+    assert asked.exit_code == 1
+    assert f"The movie ends after frame {read - 1} of 30" in asked.stderr
 
 
 def test_a_demonstration_movie_comes_with_its_truth(tmp_path: Path) -> None:
