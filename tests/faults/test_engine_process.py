@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 from contextlib import aclosing
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from service.domain.job import Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
 from service.usecases.run_job import JobFailed
+from service.worker import engine as engine_module
 from service.worker.engine import Engine
 from tests.support import uploads
 
@@ -108,6 +111,25 @@ async def test_a_hostile_file_meets_the_childs_limits_in_an_inspection_and_in_a_
                 async with aclosing(stream):
                     assert not [output async for output in stream if isinstance(output, Done)]
             assert failed.value.failure.code == code
+
+
+@pytest.mark.long
+async def test_a_decoder_that_hangs_is_killed_and_the_next_task_gets_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped process obeys no order, as one that never leaves the decoder."""
+    monkeypatch.setattr(engine_module, "_ABORT_SECONDS", 0.3)
+    async with Engine(seconds=3) as engine:
+        async with aclosing(engine.trace(task(tmp_path), asyncio.Event())) as stream:
+            await anext(stream)
+            stuck = engine.pid
+            assert stuck
+            os.kill(stuck, signal.SIGSTOP)
+            with pytest.raises(JobFailed) as failed:
+                [output async for output in stream]
+        assert failed.value.failure.code == "took_too_long"
+        assert numbers(await outputs(engine, task(tmp_path))) == list(range(FRAMES))
+        assert engine.pid != stuck
 
 
 @pytest.mark.long
