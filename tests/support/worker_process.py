@@ -1,4 +1,4 @@
-"""`tiptrace worker` as a process of its own, so that it can be killed, stopped and continued."""
+"""`tiptrace worker` and `tiptrace serve` as processes of their own, to be killed, stopped and continued."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,10 +19,10 @@ import psutil
 from service.settings import Settings
 
 
-class WorkerProcess:
+class CommandProcess:
     """Speaks to the emulator as it would to AWS: through the standard endpoint variables. Its log is kept."""
 
-    def __init__(self, endpoint: str, settings: Settings, **changed: Any) -> None:
+    def __init__(self, endpoint: str, settings: Settings, command: list[str], **changed: Any) -> None:
         told = {
             "TIPTRACE_BACKEND": "aws",
             "TIPTRACE_TABLE_PREFIX": settings.table_prefix,
@@ -40,7 +41,7 @@ class WorkerProcess:
         }
         self._log = tempfile.NamedTemporaryFile(suffix=".log")  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "service.cli", "worker", "--concurrency", "1"],
+            [sys.executable, "-m", "service.cli", *command],
             env={**os.environ, **told},
             stdout=self._log,
             stderr=self._log,
@@ -65,15 +66,6 @@ class WorkerProcess:
     def tell(self, number: int) -> None:
         os.kill(self.pid, number)
 
-    def engine_pids(self) -> list[int]:
-        """Its children that decode and trace."""
-        found = []
-        for child in psutil.Process(self.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if "spawn_main" in " ".join(child.cmdline()):
-                    found.append(child.pid)
-        return found
-
     async def end(self, number: int = signal.SIGKILL) -> int:
         """End it and wait for its end; returns its exit code."""
         if self._process.poll() is None:
@@ -83,3 +75,36 @@ class WorkerProcess:
         code = await asyncio.to_thread(self._process.wait, 60)
         self._log.close()
         return code
+
+
+class WorkerProcess(CommandProcess):
+    """One worker with one slot."""
+
+    def __init__(self, endpoint: str, settings: Settings, **changed: Any) -> None:
+        super().__init__(endpoint, settings, ["worker", "--concurrency", "1"], **changed)
+
+    def engine_pids(self) -> list[int]:
+        """Its children that decode and trace."""
+        found = []
+        for child in psutil.Process(self.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if "spawn_main" in " ".join(child.cmdline()):
+                    found.append(child.pid)
+        return found
+
+
+class WebProcess(CommandProcess):
+    """The web service alone, on a port that the system picks."""
+
+    def __init__(self, endpoint: str, settings: Settings, **changed: Any) -> None:
+        super().__init__(endpoint, settings, ["serve", "--port", "0", "--workers", "0"], **changed)
+
+    async def address(self) -> str:
+        """Where it listens, as soon as it does."""
+        async with asyncio.timeout(60):
+            while True:
+                found = re.search(r"tiptrace is at (\S+)", Path(self._log.name).read_text())
+                if found:
+                    return found[1]
+                assert self._process.poll() is None, Path(self._log.name).read_text()[-2000:]
+                await asyncio.sleep(0.05)
