@@ -128,11 +128,11 @@ class People:
         return True
 
     async def add_key(self, api_key: str, user_id: str, now: int) -> None:
-        """A key that nobody has, so that after a lost reply its own name tells whether it was stored."""
+        """A key that nobody has, so that after a lost or doubled request its own name tells whether it was stored."""
         key = {"api_key": api_key, "user_id": user_id, "enabled": 1, "created": now}
         try:
             await self._db.write(Put(KEYS, key, when.is_new("api_key")))
-        except OutcomeUnknown:
+        except (OutcomeUnknown, ConditionFailed):
             if not await self._db.get(KEYS, {"api_key": api_key}):
                 raise
 
