@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,7 @@ class Scale:
         return 1.0 if self.mm_per_px is None else self.mm_per_px
 
 
+@lru_cache(maxsize=256)  # asked once for every cell of an export
 def ruler_mm(label: str) -> float | None:
     """The millimetres in a ruler's name, or None if the marker is no ruler.
 
