@@ -160,18 +160,53 @@ class StepwiseInterleavings(Interleavings):
             self._step(actor, fate)
 
     @precondition(lambda self: self.actors)
-    @rule(n=PICK, api=PICK, meanwhile=st.sampled_from(["nothing", "edit", "release", "acquire", "sweep", "hours"]))
-    def bring_an_actor_to_the_brink_of_its_next_write(self, n: int, api: int, meanwhile: str) -> None:
-        """All that it will decide by has been read: of what happens now it does not know."""
-        actor = self.actors[n % len(self.actors)]
+    @rule(n=PICK)
+    def bring_an_actor_to_the_brink_of_its_next_write(self, n: int) -> None:
+        self._to_the_brink(self.actors[n % len(self.actors)])
+
+    def _to_the_brink(self, actor: StepwiseActor) -> None:
+        """All that it will decide by has been read: of what happens from now on it does not know."""
         while actor in self.actors:
             self._step(actor, "go on")
             if actor.steps.about_to in DURABLE:
-                break
-        if meanwhile == "nothing" or actor not in self.actors:
+                return
+
+    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
+    @rule(
+        verb=st.sampled_from(["acquire", "edit", "submit", "submit", "release", "work"]),
+        meanwhile=st.sampled_from(["edit", "edit", "release", "acquire", "submit", "sweep", "hours"]),
+        fate=FATES,
+        n=PICK,
+        api=PICK,
+        flag=st.booleans(),
+    )
+    def race(self, verb: str, meanwhile: str, fate: Fate, n: int, api: int, flag: bool) -> None:
+        """Begin, read everything, and before the write something else happens."""
+        if not self.pages[-1].lease_id:
+            self.ask(self.pages[-1], api)
+        if verb == "acquire":
+            self.begin_to_acquire(n, api, flag)
+        elif verb == "edit":
+            self.begin_to_edit(n, api, n % 6000 + 1)
+        elif verb == "submit":
+            self.begin_to_submit(n, api, 0, flag, again=False)
+        elif verb == "release" and self.tokens:
+            self.begin_to_release(n, api)
+        elif verb == "work" and self.messages:
+            self.begin_to_work(n, 0, stopping=flag)
+        else:
             return
-        self._meanwhile(meanwhile, actor.page or self.pages[-1], api, actor.sent.get("frame_start", 0))
-        self._step(actor, "go on")
+        actor = self.actors[-1] if self.actors else None
+        if actor is None or actor.verb != verb:
+            return
+        self._to_the_brink(actor)
+        page = actor.page or self.pages[-1]
+        if meanwhile == "submit":
+            self.send(page, api, self.fresh("trace"), {"frame_start": 0, "keep_placed": flag}, page.lease_id)
+        else:
+            self._meanwhile(meanwhile, page, api, 0)
+        if actor in self.actors:
+            self._step(actor, fate)
 
     def _meanwhile(self, what: str, page: Page, api: int, frame: int) -> None:
         """The same page does something else, or the world does."""

@@ -289,6 +289,29 @@ async def test_acquiring_a_movie_with_a_stale_trace_ends_the_old_job_in_the_same
     assert (await heartbeat(lab.stores, owner, movie_id, page.lease_id)).active
 
 
+async def test_a_new_trace_replaces_a_stale_one_in_the_same_write_and_ends_its_receipt_and_trail_i7(
+    lab: Lab, owner: Actor
+) -> None:
+    movie_id = await lab.ready_movie(owner)
+    old = await lab.submit(owner, movie_id, "old")
+    lease = await claimed(lab.stores, message_of(old))
+    lab.clock.advance(900)
+    new = await lab.submit(owner, movie_id, "new")
+    assert {r["job_id"]: (r["state"], r.get("failure_code")) for r in await lab.receipts(movie_id)} == {
+        old.receipt.job_id: ("failed", "worker_lost"),
+        new.receipt.job_id: ("accepted", None),
+    }
+    trail = [(e["event_type"], e["trace_job_id"]) for e in await lab.events(movie_id)]
+    assert sorted(trail) == sorted([
+        ("movie.tracing.started", old.receipt.job_id),
+        ("movie.tracing.failed", old.receipt.job_id),
+        ("movie.tracing.started", new.receipt.job_id),
+    ])  # fmt: skip
+    assert await run(lab.stores, lease) == "lost"
+    assert await run(lab.stores, await claimed(lab.stores, message_of(new))) == "completed"
+    assert {item["job_id"] for item in (await lab.frames(movie_id)).values()} == {new.receipt.job_id}
+
+
 async def test_a_crashed_engine_costs_an_attempt_and_a_bad_movie_costs_the_job_c15(lab: Lab, owner: Actor) -> None:
     movie_id = await lab.ready_movie(owner)
     submitted = await lab.submit(owner, movie_id)
