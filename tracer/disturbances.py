@@ -1,4 +1,4 @@
-"""What goes wrong in front of and behind the lens of a time-lapse camera, as numbers per frame."""
+"""What goes wrong in front of and behind the lens of a time-lapse camera, worked out for every frame of one movie."""
 
 from __future__ import annotations
 
@@ -8,82 +8,58 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from tracer.scenery import Floats, Picture, draw_sprite, leaf
+from tracer.filming import Conditions
+from tracer.scenery import Floats, Picture, Sprite, covers, draw_sprite, leaf
 
-# name -> what differs from an undisturbed circumnutation movie
-_KINDS: dict[str, dict[str, float | bool]] = {
-    "noise": {"noise": 9.0},
-    "flicker": {"flicker": 0.16},
-    "daynight": {"night": True},
-    "shake": {"shake": 3.0},
-    "jump": {"jump": 26.0},
-    "occlusion": {"occluded": True},
-    "blur": {"blur": 2.4},
-    "texture": {"ringed": True},
-    "dropped": {"dropped": 0.35},
-    "compression": {"crf": 38},
-    "sweep": {"sweeps": True, "swing": 0.9, "turns": 3.0},
-    "endcard": {"card": True},
-    "combined": {
-        "noise": 5.0,
-        "flicker": 0.08,
-        "shake": 1.5,
-        "jump": 14.0,
-        "occluded": True,
-        "blur": 1.0,
-        "dropped": 0.2,
-        "crf": 30,
-        "card": True,
-    },
-}
-DISTURBED = tuple(_KINDS)
-_CARD_FRAMES = 10
+PACE_FRAMES = 120
+_CARD_FRAMES, _BLACK_FRAMES = 10, 2
+_TARGETS = ("Apex", "Leaf")  # what the strange leaf passes over, in turn
+
+Place = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A strange leaf on its way over a marker: `share` is -1 when it comes, 0 when it lies over it, 1 when it goes."""
+
+    target: str
+    share: float
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Everything that differs from frame to frame, worked out beforehand from the seed.
+    """Everything that differs from frame to frame, from the seed. Lengths are pixels of the filmed picture.
 
-    Lengths are pixels of the filmed picture. Arrays have one entry per frame.
+    Arrays have one entry per frame: `times` where in the movement it was taken, in units of `PACE_FRAMES` frames;
+    `shifts` the camera's (dx, dy, turn); `gains` light; `darks` 0 day to 1 night; `blurs` defocus; `smears` motion
+    blur (dx, dy); `passages` the strange leaf; `card_from` the first frame that shows no plant.
     """
 
+    kind: Conditions
     times: npt.NDArray[np.float64]
     shifts: npt.NDArray[np.float64]
     gains: npt.NDArray[np.float64]
     darks: npt.NDArray[np.float64]
     blurs: npt.NDArray[np.float64]
-    hidden: npt.NDArray[np.float64]
-    noise: float
-    ringed: bool
-    sweeps: bool
-    swing: float
-    turns: float
-    crf: int
+    smears: npt.NDArray[np.float64]
+    passages: tuple[Passage | None, ...]
+    stranger: Sprite
     card_from: int
     seed: int
     unit: float
 
-    def time_of(self, number: int) -> float:
-        """Where in the movement (0 to 1) this frame was taken; dropped frames leave gaps."""
-        return float(self.times[number])
+    def cover(self, canvas: Picture, number: int, places: dict[str, Place]) -> None:
+        """Draw what passes in front of the plant; `places` are the markers' on the canvas."""
+        at = self._stranger_at(number, places)
+        if at is not None:
+            draw_sprite(canvas, self.stranger, at, 4.0)
 
-    def cover(self, canvas: Picture, number: int, tip: tuple[float, float]) -> None:
-        """Draw what passes in front of the plant: a strange leaf over the tip."""
-        share = float(self.hidden[number])
-        if np.isnan(share):
-            return
-        stranger = leaf(np.random.default_rng([self.seed, 77]), self.unit, 150, 92)
-        away = 190 * self.unit * share
-        draw_sprite(canvas, stranger, (tip[0] - 75 * self.unit + away, tip[1] + 0.4 * away), 4.0)
+    def hides(self, place: Place, number: int, places: dict[str, Place]) -> bool:
+        """Is this place of the canvas behind the strange leaf, or the plant not shown at all?"""
+        at = self._stranger_at(number, places)
+        return number >= self.card_from or (at is not None and covers(self.stranger, at, 4.0, 1.0, place))
 
-    def shows(self, label: str, number: int) -> bool:
-        """Can the marker be seen? The strange leaf hides the tip while it lies over it; a card hides everything."""
-        if number >= self.card_from:
-            return False
-        share = float(self.hidden[number])
-        return label != "Apex" or np.isnan(share) or abs(share) > 0.42
-
-    def moved(self, place: tuple[float, ...], number: int, width: int, height: int) -> tuple[float, float]:
+    def moved(self, place: Place, number: int, width: int, height: int) -> tuple[float, float]:
         """Where the camera's own movement puts a point."""
         x, y = self.camera(number, width, height) @ np.array([place[0], place[1], 1.0])
         return float(x), float(y)
@@ -98,20 +74,23 @@ class Disturbance:
     def filmed(self, canvas: Picture, number: int) -> Picture:
         """The picture as the camera's file holds it before compression."""
         if number >= self.card_from:
-            return _card(canvas.shape[1], canvas.shape[0], self.unit)
+            black = number < self.card_from + _BLACK_FRAMES
+            return np.full_like(canvas, 3) if black else _card(canvas.shape[1], canvas.shape[0], self.unit)
         height, width = canvas.shape[:2]
         if self.shifts[number].any():
             matrix = self.camera(number, width, height)
             canvas = cv2.warpAffine(
                 canvas, matrix, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
             )
+        if self.smears[number].any():
+            canvas = cv2.filter2D(canvas, -1, _line(*self.smears[number]), borderType=cv2.BORDER_REFLECT)
         if self.blurs[number] > 0.05:
             canvas = cv2.GaussianBlur(canvas, (0, 0), float(self.blurs[number]) * self.unit)
         return self._exposed(canvas, number)
 
     def _exposed(self, canvas: Picture, number: int) -> Picture:
-        dark, gain = float(self.darks[number]), float(self.gains[number])
-        if dark == 0 and gain == 1 and self.noise == 0:
+        dark, gain, kind = float(self.darks[number]), float(self.gains[number]), self.kind
+        if dark == 0 and gain == 1 and kind.noise == 0 and kind.shadow == 0:
             return canvas
         light: Floats = canvas.astype(np.float32)
         if dark > 0:  # infrared: no colour, leaves turn light
@@ -119,84 +98,107 @@ class Disturbance:
             infrared = 0.55 * gray + 24.0
             light = (1 - dark) * light + dark * infrared[..., None]
         light = light * gain
-        if self.noise:
+        if kind.shadow:
+            light *= _shadow(light.shape[1], number, kind.shadow)
+        if kind.noise:
             rng = np.random.default_rng([self.seed, number])
-            light += rng.normal(0, self.noise, (*light.shape[:2], 1)).astype(np.float32)
+            light += rng.normal(0, kind.noise, (*light.shape[:2], 1)).astype(np.float32)
         exposed: Picture = np.clip(light + 0.5, 0, 255).astype(np.uint8)
         return exposed
 
+    def _stranger_at(self, number: int, places: dict[str, Place]) -> tuple[float, float] | None:
+        passage = self.passages[number]
+        if passage is None:
+            return None
+        x, y = places[passage.target][:2]
+        away = 190 * self.unit * passage.share
+        return x - 75 * self.unit + away, y + 0.4 * away
 
-def disturbance(name: str, seed: int, frames: int, unit: float) -> Disturbance:
-    """The disturbance of this name; a name that is none (a plain experiment) gives an undisturbed camera."""
-    kind = dict(_KINDS.get(name, {}))
+
+def disturbance(kind: Conditions, seed: int, frames: int, unit: float) -> Disturbance:
+    """The conditions for each of `frames` frames."""
     rng = np.random.default_rng([seed, 4711])
-    shifts = np.zeros((frames, 3))
-    if shake := float(kind.get("shake", 0)):
-        shifts += rng.normal(0, 1, (frames, 3)) * [shake / 2 * unit, shake / 2 * unit, 0.0012 * shake]
-        shifts[0] = 0
-    if jump := float(kind.get("jump", 0)):
-        shifts[frames // 2 :] += [jump * unit, -0.6 * jump * unit, 0.0]
-    card_from = max(1, frames - _CARD_FRAMES) if kind.get("card") else frames
+    number = np.arange(frames)
+    shifts = rng.normal(0, 1, (frames, 3)) * [kind.shake / 2 * unit, kind.shake / 2 * unit, 0.0012 * kind.shake]
+    shifts[0] = 0
+    for bump in range(kind.jump_every, frames, kind.jump_every) if kind.jump else ():
+        way = rng.uniform(0, 2 * np.pi)
+        # Back and forth, so that the plant stays in the picture.
+        aside = kind.jump * unit * (1 if (bump // kind.jump_every) % 2 else -1)
+        shifts[bump:] += [aside * np.cos(way), 0.7 * aside * np.sin(way), rng.normal(0, 0.006)]
     return Disturbance(
-        times=_times(rng, frames, float(kind.get("dropped", 0))),
+        kind=kind,
+        times=_times(rng, frames, kind.dropped),
         shifts=shifts,
-        gains=_gains(rng, frames, float(kind.get("flicker", 0))),
-        darks=_nights(frames) if kind.get("night") else np.zeros(frames),
-        blurs=float(kind.get("blur", 0)) * np.sin(np.pi * 3 * np.arange(frames) / max(1, frames)) ** 2,
-        hidden=_passes(frames) if kind.get("occluded") else np.full(frames, np.nan),
-        noise=float(kind.get("noise", 0)),
-        ringed=bool(kind.get("ringed")),
-        sweeps=bool(kind.get("sweeps")),
-        swing=float(kind.get("swing", 0.52)),
-        turns=_turns(kind, frames),
-        crf=int(kind.get("crf", 20)),
-        card_from=card_from,
+        gains=_gains(rng, number, kind.flicker),
+        darks=_nights(number, kind.night_every),
+        blurs=kind.defocus * np.sin(np.pi * 3 * number / PACE_FRAMES) ** 2,
+        smears=_smears(rng, frames, kind.smear * unit),
+        passages=tuple(_passage(n, kind.strangers_every) for n in range(frames)),
+        stranger=leaf(np.random.default_rng([seed, 77]), unit, 150, 92),
+        card_from=max(1, frames - _CARD_FRAMES - _BLACK_FRAMES) if kind.card else frames,
         seed=seed,
         unit=unit,
     )
 
 
-def _turns(kind: dict[str, float | bool], frames: int) -> float:
-    """Swings in the whole movie. A fast sweep is fast from frame to frame, however long the movie."""
-    turns = float(kind.get("turns", 1.5))
-    return max(0.5, turns * frames / 120) if kind.get("sweeps") else turns
-
-
 def _times(rng: np.random.Generator, frames: int, dropped: float) -> npt.NDArray[np.float64]:
-    """Frames are dropped in runs, as a busy phone does; what is left is a movie of `frames` frames."""
-    if not dropped:
-        return np.arange(frames) / max(1, frames - 1)
-    steps = np.where(rng.uniform(size=frames) < dropped, rng.integers(2, 6, frames), 1).astype(float)
-    steps[0] = 0
-    way = np.cumsum(steps)
-    share = min(2.0, float(way[-1]) / max(1, frames - 1))
-    return np.asarray(way / max(1.0, float(way[-1])) * share, float)
+    """Frames are dropped in runs, as a busy phone does."""
+    steps = np.ones(frames)
+    if dropped:
+        steps = np.where(rng.uniform(size=frames) < dropped, rng.integers(2, 8, frames), 1).astype(float)
+    return np.asarray((np.cumsum(steps) - steps[0]) / PACE_FRAMES, float)
 
 
-def _gains(rng: np.random.Generator, frames: int, flicker: float) -> npt.NDArray[np.float64]:
-    """Gain per frame: half of the flicker jumps from frame to frame, half swells slowly."""
-    if not flicker:
-        return np.ones(frames)
-    jumps, swell = rng.normal(0, flicker / 2, frames), np.sin(np.arange(frames) / 5.0) * flicker / 2
+def _gains(rng: np.random.Generator, number: npt.NDArray[np.int_], flicker: float) -> npt.NDArray[np.float64]:
+    """Half of the flicker jumps from frame to frame, half swells slowly."""
+    jumps, swell = rng.normal(0, flicker / 2, len(number)), np.sin(number / 5.0) * flicker / 2
     return np.asarray(np.exp(jumps + swell), float)
 
 
-def _nights(frames: int) -> npt.NDArray[np.float64]:
-    """Day and night in turn, three changes, each within two frames."""
-    night = (np.arange(frames) * 4 // max(1, frames)) % 2
-    padded = np.pad(night.astype(float), 1, mode="edge")
-    return np.asarray(np.convolve(padded, [0.25, 0.5, 0.25], mode="valid"), float)
+def _nights(number: npt.NDArray[np.int_], every: int) -> npt.NDArray[np.float64]:
+    """Day and night in turn; the change takes two frames."""
+    if not every:
+        return np.zeros(len(number))
+    night = (number // every % 2).astype(float)
+    return np.asarray(np.convolve(np.pad(night, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid"), float)
 
 
-def _passes(frames: int) -> npt.NDArray[np.float64]:
-    """How far the strange leaf is from the tip: -1 to 1 during its passage in the middle third, not a number
-    otherwise.
-    """
-    share = np.full(frames, np.nan)
-    start = frames // 3
-    end = min(frames, start + max(3, frames // 4))
-    share[start:end] = np.linspace(-1, 1, end - start)
-    return share
+def _smears(rng: np.random.Generator, frames: int, longest: float) -> npt.NDArray[np.float64]:
+    """The way of the picture while the shutter was open, about the place where it truly is."""
+    way, length = rng.uniform(0, np.pi, frames), longest * rng.uniform(0, 1, frames) ** 2
+    length[0] = 0
+    return np.stack([length * np.cos(way), length * np.sin(way)], 1)
+
+
+def _passage(number: int, every: int) -> Passage | None:
+    """The strange leaf needs half of the time between two passages; nothing is hidden in the first frames."""
+    if not every or number < every // 3:
+        return None
+    turn, frame = divmod(number - every // 3, every)
+    last = every // 2
+    return None if frame > last else Passage(_TARGETS[turn % len(_TARGETS)], 2 * frame / last - 1)
+
+
+def _shadow(width: int, number: int, depth: float) -> Floats:
+    """What a soft-edged band a quarter as wide as the picture leaves of the light: (1, width, 1)."""
+    middle = (number / 50 % 1 * 1.6 - 0.3) * width
+    away = np.abs(np.arange(width) - middle) / (0.125 * width)
+    band: Floats = (1 - depth * np.clip(1.5 - away, 0, 1))[None, :, None].astype(np.float32)
+    return band
+
+
+def _line(dx: float, dy: float) -> Floats:
+    """A kernel that smears evenly from -d/2 to d/2."""
+    half = int(np.ceil(max(abs(dx), abs(dy)) / 2)) + 1
+    kernel = np.zeros((2 * half + 1, 2 * half + 1), np.float32)
+    steps = 8 * half
+    for share in (np.arange(steps) + 0.5) / steps - 0.5:
+        x, y = half + dx * share, half + dy * share
+        left, top = int(x), int(y)
+        for column, row in ((left, top), (left + 1, top), (left, top + 1), (left + 1, top + 1)):
+            kernel[row, column] += (1 - abs(x - column)) * (1 - abs(y - row))
+    return np.asarray(kernel / kernel.sum(), np.float32)
 
 
 def _card(width: int, height: int, unit: float) -> Picture:
@@ -205,14 +207,6 @@ def _card(width: int, height: int, unit: float) -> Picture:
     cv2.circle(card, (width // 2, round(0.4 * height)), round(70 * unit), (60, 120, 240), -1, cv2.LINE_AA)
     cv2.circle(card, (width // 2, round(0.4 * height)), round(40 * unit), (255, 255, 255), -1, cv2.LINE_AA)
     at = (round(width / 2 - 150 * unit), round(0.75 * height))
-    cv2.putText(
-        card,
-        "made with LapseApp",
-        at,
-        cv2.FONT_HERSHEY_SIMPLEX,
-        unit,
-        (240, 240, 240),
-        max(1, round(2 * unit)),
-        cv2.LINE_AA,
-    )
+    thick = max(1, round(2 * unit))
+    cv2.putText(card, "made with LapseApp", at, cv2.FONT_HERSHEY_SIMPLEX, unit, (240, 240, 240), thick, cv2.LINE_AA)
     return card

@@ -64,6 +64,7 @@ class Hybrid:
                 self._lose(int(alive))
         else:
             camera = camera_motion(before_small, self._small)
+            self._search.carry(camera.turn, camera.shift)
         lost = np.flatnonzero(points.state == State.LOST)
         followed = np.flatnonzero(points.state != State.LOST)
         carried = camera.turn * points.c + camera.shift
@@ -71,6 +72,7 @@ class Hybrid:
             self._follow(followed, before, carried[followed], camera.turn)
         for missing in map(int, lost):
             self._seek(missing, complex(carried[missing]), camera.turn)
+        self._search.missing[points.state != State.TRACKED] += 1
         width, height = self._size()
         x = np.minimum(np.maximum(points.c.real, 0), width - 1)
         points.c = x + 1j * np.minimum(np.maximum(points.c.imag, 0), height - 1)
@@ -124,7 +126,10 @@ class Hybrid:
         points.drift[which] = drift = np.where(step.pulled, key_var, points.drift[which] + 0.02)
         points.err[which] = np.sqrt(0.04 + np.minimum(step.closure, 4.0) ** 2 + drift + (1.5 * (1 - step.z)) ** 2)
         points.misses[which] = 0
-        self._prove(which)
+        twin = self._bank.amb[which, points.key[which]]
+        usual = (np.abs(moved) <= 4 + 4 * points.speed[which]) | (step.z > np.clip(twin + 0.25, 0.88, 0.97))
+        self._prove(which[usual])
+        self._doubt(which[~usual])
         if self._now.step % _LOOK_AROUND == 0 and len(which):
             self._memory.look_around(which, self._now)
         self._memory.renew(which, step, self._now)
@@ -158,11 +163,26 @@ class Hybrid:
         self._points.proofs[which] -= 1
         self._points.state[which[self._points.proofs[which] <= 0]] = State.TRACKED
 
-    def _lose(self, n: int) -> None:
+    def _doubt(self, which: Indices) -> None:
+        """These points are carried along faster than ever: if they are only returning, it may be something else that
+        looks like them.
+        """
         points = self._points
+        for n in map(int, which[points.state[which] == State.RETURNING]):
+            points.proofs[n] += 1
+            if points.proofs[n] > 2 * _PROOFS:
+                self._lose(n)
+
+    def _lose(self, n: int) -> None:
+        """From now on search for the point where it was lost, also if something was taken for it meanwhile."""
+        points, search = self._points, self._search
+        if points.state[n] == State.RETURNING:
+            points.c[n] = search.home[n]
+        else:
+            speed = max(float(abs(points.velocity[n])), float(points.speed[n]))
+            search.begin(n, complex(points.c[n]), speed)
         points.state[n] = State.LOST
         points.err[n] += 1.0
-        self._search.begin(n, float(abs(points.velocity[n])))
         points.stop(n)
 
     def _seek(self, n: int, carried: complex, turn: complex) -> None:
@@ -172,7 +192,6 @@ class Hybrid:
         points.c[n] = carried
         points.err[n] += 0.5
         found = self._look(n, carried)
-        self._search.missing[n] += 1
         if found is not None:
             sure = found.z > 0.93 and abs(found.c - carried) < 30 and self._bank.amb[n, found.key] < 0.75
             self._stand(n, found)
@@ -188,9 +207,12 @@ class Hybrid:
 
         A returning point has to be proved by several frames anyway, so each of them may be a little weaker.
         """
-        least, reach = (0.74, 24 + 2 * self._points.speed[n]) if returning else (0.84, 32)
+        distance = abs(found.c - held)
+        least, reach = (0.74, 40 + 2 * self._points.speed[n]) if returning else (0.84, 44)
+        if distance > 24:
+            least += 0.05
         twin = float(self._bank.amb[n, found.key])
-        return bool(found.z > max(least, min(0.95, twin + 0.1)) and abs(found.c - held) < reach)
+        return bool(found.z > max(least, min(0.95, twin + 0.1)) and distance < reach)
 
     def _stand(self, n: int, found: Sighting) -> None:
         """The point is at the sighting, as far as one picture can tell."""

@@ -104,4 +104,4 @@ class Memory:
         assert now.frame is not None
         self.bank.put(n, key, now.picture, c, m, alike_in_colour(now.frame.chroma(), c, m))
         self.bank.var[n, key], self.bank.gen[n, key], self.bank.born[n, key] = var, gen, now.step
-        self.bank.amb[n, key] = self.search.learn(n, key, now.picture, c, m)
+        self.bank.amb[n, key] = self.search.learn(self.bank, n, key, now.picture, c, m)

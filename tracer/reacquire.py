@@ -10,18 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from tracer.frames import Gray
-from tracer.template import MAX_KEYS, PAD, RADIUS, SIDE, Bank
+from tracer.template import MAX_KEYS, PAD, RADIUS, SIDE, Bank, Complexes, Flags, Indices
 
 _WIDE = (
     2 * (RADIUS + 5) + 1
 )  # side of the pictures that are searched for: their middle can be turned without losing corners
-_NEAR = 24.0  # pixels that are searched at first, and how the reach grows per frame
-_GROWTH, _FARTHEST = 4.0, 110.0
+_NEAR = 40.0  # pixels that are searched at first, and how the reach grows per frame and per usual speed
+_GROWTH, _PER_SPEED, _FARTHEST = 1.0, 3.0, 120.0
 _PATIENCE = 25  # frames after which a point is searched for more rarely, but now and then in the whole picture
 _RARELY = 3
-_SELF_REACH, _SELF_GAP = 45, 8  # for the question: does this place have a twin?
-_PEAK, _MARGIN, _PEAK_GAP = 0.66, 0.03, 6
-_TURNS = (0.35, -0.35, 0.7, -0.7)  # radians, two of them per frame
+_SELF_REACH, _SELF_GAP = 45, 8  # for the question: does this place have a twin nearby?
+_TWIN_REACH = 115  # and for: does it have one as far away as a lost point is searched for?
+_FREE = 40.0  # pixels within which no far twin can be meant
+_PEAKS, _PEAK, _PEAK_ANYWHERE = 3, 0.5, 0.75  # so many of the likeliest places per picture are looked at closely
+_PEAK_GAP = 6  # pixels between two places
+_MARGIN = 0.03  # by which the best place must look better than any other
+_FAR = 0.15 / 120  # likeness that one pixel of distance costs; at a place with twins, the nearest of them is meant
+_FAR_TWIN = 0.003
+_TURNS = (0.35, -0.35, 0.7, -0.7, 1.05, -1.05)  # radians, two of them per frame
 
 
 class Sighting(NamedTuple):
@@ -36,12 +42,14 @@ class Sighting(NamedTuple):
 class Search:
     """What is needed to find n points again; arrays are indexed [point] or [point, key]."""
 
-    _NAMES = ("wide", "missing", "speed")
+    _NAMES = ("wide", "twin", "missing", "speed", "home")
 
     def __init__(self, points: int) -> None:
         self.wide = np.zeros((points, MAX_KEYS, _WIDE, _WIDE), np.uint8)
+        self.twin = np.zeros((points, MAX_KEYS))
         self.missing = np.zeros(points, np.int64)
         self.speed = np.zeros(points)
+        self.home = np.zeros(points, complex)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {f"search_{name}": getattr(self, name) for name in self._NAMES}
@@ -50,20 +58,32 @@ class Search:
         for name in self._NAMES:
             setattr(self, name, arrays[f"search_{name}"])
 
-    def learn(self, point: int, key: int, picture: Gray, c: complex, m: complex) -> float:
-        """Keep what key `key` looks like in the padded picture; answers its likeness with its nearest twin."""
+    def learn(self, bank: Bank, point: int, key: int, picture: Gray, c: complex, m: complex) -> float:
+        """Keep what the bank's new key `key` looks like in the padded picture; answers its likeness with the most
+        similar place nearby.
+        """
         re, im = m.real, m.imag
         half = _WIDE // 2
         matrix = np.array([[re, -im, c.real + PAD - half * (re - im)], [im, re, c.imag + PAD - half * (re + im)]])
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         size = (_WIDE, _WIDE)
         self.wide[point, key] = cv2.warpAffine(picture, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
-        return _ambiguity(picture, c)
+        near, far = _twins(picture, c)
+        self.twin[point, key] = 1.0 if near == 1 else 0.0
+        if far:  # a twin may be turned a little, or of another size
+            which, keys, warps = np.full(len(far), point), np.full(len(far), key), np.full(len(far), m)
+            self.twin[point, key] = float(bank.align(picture, which, keys, np.array(far), warps, 8).z.max())
+        return near
 
-    def begin(self, point: int, speed: float) -> None:
-        """The point was lost just now, while it moved at `speed` pixels a frame."""
+    def begin(self, point: int, at: complex, speed: float) -> None:
+        """The point was lost just now at `at`, a point that usually moves at `speed` pixels a frame."""
         self.missing[point] = 0
         self.speed[point] = speed
+        self.home[point] = at
+
+    def carry(self, turn: complex, shift: complex) -> None:
+        """The camera moved: so did the places where points were lost."""
+        self.home = turn * self.home + shift
 
     def look(
         self, bank: Bank, point: int, ref: int, picture: Gray, at: complex, m: complex, step: int
@@ -76,29 +96,36 @@ class Search:
         turn_to_look = step + point  # points that have been missing for long take turns
         if missing > _PATIENCE and turn_to_look % _RARELY:
             return None
-        reach = min(_FARTHEST, _NEAR + (_GROWTH + float(self.speed[point])) * missing)
-        best: Sighting | None = None
-        for key, turn in self._candidates(bank, point, ref, step):
-            warp = m * complex(np.cos(turn), np.sin(turn))
-            peak = _peak(picture, self._template(point, key, warp), at, reach)
-            if peak is None and missing > _PATIENCE and turn_to_look % (2 * _RARELY) == 0 and turn == 0:
-                peak = _peak_anywhere(picture, self._template(point, key, warp))
-            if peak is None:
-                continue
-            found = self._checked(bank, point, key, picture, peak, warp, at)
-            if found is not None and (best is None or found.z > best.z):
-                best = found
-        return best
+        everywhere = missing > _PATIENCE and turn_to_look % (2 * _RARELY) == 0
+        reach = min(_FARTHEST, _NEAR + (_GROWTH + _PER_SPEED * float(self.speed[point])) * missing)
+        keys, warps, places = [], [], []
+        for key, warp in self._candidates(bank, point, ref, m, step):
+            template = self._template(point, key, warp)
+            found = _peaks(picture, template, at, reach)
+            if not found and everywhere:
+                found = _peaks_anywhere(picture, template)
+            for place in found:
+                keys.append(key)
+                warps.append(warp)
+                places.append(place)
+        if not places:
+            return None
+        return self._likeliest(bank, point, picture, at, np.array(keys), np.array(warps), np.array(places))
 
-    def _candidates(self, bank: Bank, point: int, ref: int, step: int) -> Iterator[tuple[int, float]]:
-        """Keys with turns: the last one, the person's, and two that are older than the loss; one of them turned."""
+    def _candidates(self, bank: Bank, point: int, ref: int, m: complex, step: int) -> Iterator[tuple[int, complex]]:
+        """Keys with warps: the last one, the person's, and two that are older than the loss, as last seen; the
+        person's as it was placed; the last one turned.
+        """
         lost_at = step - int(self.missing[point])
         old = [int(k) for k in np.flatnonzero(bank.used[point]) if bank.born[point, k] <= lost_at - 6]
         newest = sorted(old, key=lambda k: -int(bank.born[point, k]))[:2]
         for key in dict.fromkeys([ref, 0, *newest]):
-            yield key, 0.0
-        yield ref, _TURNS[2 * step % len(_TURNS)]
-        yield ref, _TURNS[(2 * step + 1) % len(_TURNS)]
+            yield key, m
+        if abs(m - 1) > 0.2:
+            yield 0, 1 + 0j
+        for n in (2 * step, 2 * step + 1):
+            turn = _TURNS[n % len(_TURNS)]
+            yield ref, m * complex(np.cos(turn), np.sin(turn))
 
     def _template(self, point: int, key: int, warp: complex) -> Gray:
         half = (_WIDE - 1) / 2
@@ -108,27 +135,33 @@ class Search:
         edge = (_WIDE - SIDE) // 2
         return np.ascontiguousarray(turned[edge:-edge, edge:-edge])
 
-    def _checked(
-        self, bank: Bank, point: int, key: int, picture: Gray, peak: complex, warp: complex, at: complex
+    def _likeliest(
+        self, bank: Bank, point: int, picture: Gray, at: complex, keys: Indices, warps: Complexes, places: Complexes
     ) -> Sighting | None:
-        """Align with the key at the peak and ask for a likeness that grows with distance and with the place's twins."""
-        which, keys = np.array([point]), np.array([key])
-        aligned = bank.align(picture, which, keys, np.array([peak]), np.array([warp]), 8)
-        c, z = complex(aligned.c[0]), float(aligned.z[0])
-        amb, distance = float(bank.amb[point, key]), abs(c - at)
-        wanted = min(0.90, max(0.74, amb + 0.15)) + 0.06 * min(1.0, distance / 80)
-        if z <= wanted or abs(c - peak) > 6 or not _within(picture, c):
+        """Align every key at its place, and ask of the best for a likeness that grows with distance and with the
+        place's twins, and that no other place comes near.
+        """
+        aligned = bank.align(picture, np.full(len(keys), point), keys, places, warps, 8)
+        amb, distance = bank.amb[point, keys], np.abs(aligned.c - at)
+        wanted = np.minimum(0.90, np.maximum(0.74, amb + 0.15)) + 0.06 * np.minimum(1.0, distance / 80)
+        good = (aligned.z > wanted) & (np.abs(aligned.c - places) <= 6) & _within(picture, aligned.c)
+        good &= aligned.contrast >= np.maximum(2.5, 0.22 * bank.contrast[point, keys])
+        good &= (distance < _FREE) | (aligned.z > self.twin[point, keys] + 0.03)
+        good &= (amb < 0.85) | (distance < 6 + self.missing[point] * (0.5 + self.speed[point]))
+        if not good.any():
             return None
-        if float(aligned.contrast[0]) < max(2.5, 0.22 * float(bank.contrast[point, key])):
+        score = aligned.z - np.where(amb < 0.85, _FAR, _FAR_TWIN) * distance
+        best = int(np.argmax(np.where(good, score, -np.inf)))
+        elsewhere = np.abs(aligned.c - aligned.c[best]) > _PEAK_GAP
+        if (elsewhere & (score > score[best] - _MARGIN)).any():
             return None
-        if amb >= 0.85 and distance >= 6 + self.missing[point] * (0.5 + self.speed[point]):
-            return None
-        return Sighting(c, complex(aligned.m[0]), key, z)
+        return Sighting(complex(aligned.c[best]), complex(aligned.m[best]), int(keys[best]), float(aligned.z[best]))
 
 
-def _within(picture: Gray, c: complex) -> bool:
+def _within(picture: Gray, c: Complexes) -> Flags:
     height, width = picture.shape
-    return bool(0 <= c.real <= width - 2 * PAD - 1 and 0 <= c.imag <= height - 2 * PAD - 1)
+    within: Flags = (c.real >= 0) & (c.imag >= 0) & (c.real <= width - 2 * PAD - 1) & (c.imag <= height - 2 * PAD - 1)
+    return within
 
 
 def _window(picture: Gray, at: complex, reach: float) -> tuple[Gray, complex]:
@@ -142,45 +175,56 @@ def _window(picture: Gray, at: complex, reach: float) -> tuple[Gray, complex]:
     return picture[top + PAD : max(top, bottom) + PAD, left + PAD : max(left, right) + PAD], complex(left, top)
 
 
-def _peak(picture: Gray, template: Gray, at: complex, reach: float) -> complex | None:
-    """The one place around `at` that looks like the template, or None if there is none or more than one."""
+def _peaks(picture: Gray, template: Gray, at: complex, reach: float) -> list[complex]:
+    """The places around `at` that look most like the template."""
     window, corner = _window(picture, at, reach)
     if min(window.shape) < SIDE + 2 or float(template.std()) < 1.5:
-        return None
-    place: complex | None = _single_peak(cv2.matchTemplate(window, template, cv2.TM_CCOEFF_NORMED), _PEAK, _PEAK_GAP)
-    return None if place is None else corner + place + RADIUS * (1 + 1j)
+        return []
+    score = cv2.matchTemplate(window, template, cv2.TM_CCOEFF_NORMED)
+    return [corner + place + RADIUS * (1 + 1j) for place in _highest(score, _PEAK, _PEAK_GAP)]
 
 
-def _peak_anywhere(picture: Gray, template: Gray) -> complex | None:
+def _peaks_anywhere(picture: Gray, template: Gray) -> list[complex]:
     """The same in the whole picture, at half its size."""
     whole = cv2.resize(picture[PAD:-PAD, PAD:-PAD], None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     small = cv2.resize(template, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     if min(whole.shape) < small.shape[0] + 2:
-        return None
-    place: complex | None = _single_peak(cv2.matchTemplate(whole, small, cv2.TM_CCOEFF_NORMED), 0.75, _PEAK_GAP // 2)
-    if place is None:
-        return None
-    middle = (small.shape[0] - 1) / 2
-    return complex(2 * (place + middle * (1 + 1j)) + 0.5 + 0.5j)
+        return []
+    score = cv2.matchTemplate(whole, small, cv2.TM_CCOEFF_NORMED)
+    middle = (small.shape[0] - 1) / 2 * (1 + 1j)
+    return [2 * (place + middle) + 0.5 + 0.5j for place in _highest(score, _PEAK_ANYWHERE, _PEAK_GAP // 2)]
 
 
-def _single_peak(score: npt.NDArray[Any], least: float, gap: int) -> complex | None:
-    _, best, _, (x, y) = cv2.minMaxLoc(score)
-    if best < least:
-        return None
-    score[max(0, y - gap) : y + gap + 1, max(0, x - gap) : x + gap + 1] = -1
-    _, second, _, _ = cv2.minMaxLoc(score)
-    return complex(x, y) if best - second > _MARGIN else None
+def _highest(score: npt.NDArray[Any], least: float, gap: int) -> list[complex]:
+    """The highest places of a score, each at least `gap` from the others."""
+    found: list[complex] = []
+    while len(found) < _PEAKS:
+        _, best, _, (x, y) = cv2.minMaxLoc(score)
+        if best < least:
+            break
+        found.append(complex(x, y))
+        _around(score, x, y, gap)[:] = -1
+    return found
 
 
-def _ambiguity(picture: Gray, c: complex) -> float:
-    """Likeness of the place at `c` with the most similar other place within reach."""
+def _twins(picture: Gray, c: complex) -> tuple[float, list[complex]]:
+    """Likeness of the place at `c` with the most similar other place within `_SELF_REACH`, and the likeliest places
+    within `_TWIN_REACH`. A place that shows nothing is like any other: 1.
+    """
     x, y = round(c.real) + PAD, round(c.imag) + PAD
     patch = picture[y - RADIUS : y + RADIUS + 1, x - RADIUS : x + RADIUS + 1]
-    window, corner = _window(picture, c, _SELF_REACH)
+    window, corner = _window(picture, c, _TWIN_REACH)
     if patch.shape != (SIDE, SIDE) or min(window.shape) < SIDE + 2 or float(patch.std()) < 1.5:
-        return 1.0
+        return 1.0, []
     score = cv2.matchTemplate(window, patch, cv2.TM_CCOEFF_NORMED)
     column, row = round(c.real - corner.real) - RADIUS, round(c.imag - corner.imag) - RADIUS
-    score[max(0, row - _SELF_GAP) : row + _SELF_GAP + 1, max(0, column - _SELF_GAP) : column + _SELF_GAP + 1] = -1
-    return float(np.clip(score.max(), 0.0, 1.0))
+    _around(score, column, row, _SELF_GAP)[:] = -1
+    near = float(np.clip(_around(score, column, row, _SELF_REACH).max(), 0.0, 1.0))
+    _around(score, column, row, round(_FREE))[:] = -1
+    return near, [corner + place + RADIUS * (1 + 1j) for place in _highest(score, _PEAK, _PEAK_GAP)]
+
+
+def _around(score: npt.NDArray[Any], column: int, row: int, gap: int) -> npt.NDArray[Any]:
+    """The part of the array within `gap` of a place; a view."""
+    part: npt.NDArray[Any] = score[max(0, row - gap) : row + gap + 1, max(0, column - gap) : column + gap + 1]
+    return part

@@ -40,14 +40,27 @@ class Sprite:
     root: tuple[float, float]
 
 
-def bench(rng: np.random.Generator, width: int, height: int, unit: float, *, lying: bool, ruler_x: float) -> Bench:
-    """The scene without the plant. `lying`: the pot is on its side at the left; otherwise it stands in the middle."""
+def bench(
+    rng: np.random.Generator,
+    width: int,
+    height: int,
+    unit: float,
+    *,
+    lying: bool,
+    ruler_x: float,
+    squared: bool = False,
+) -> Bench:
+    """The scene without the plant. `lying`: the pot is on its side at the left; otherwise it stands in the middle.
+    `squared`: the wall is covered with squared paper, the same again and again.
+    """
     wall = np.array([176.0, 186.0, 190.0]) + 14 * clouds(rng, width, height, 90 * unit)[..., None]
     wall += 6 * clouds(rng, width, height, 7 * unit)[..., None] + rng.normal(0, 2.0, (height, width, 1))
     edge = round(0.84 * height)
     grain = clouds(rng, width, height, 9 * unit, stretch=14.0)[edge:, :, None]
     wall[edge:] = np.array([88.0, 120.0, 150.0]) + 22 * grain + rng.normal(0, 3.0, (height - edge, width, 1))
     picture = np.clip(wall, 0, 255).astype(np.uint8)
+    if squared:
+        _squared_paper(picture[:edge], unit)
     cv2.line(picture, (0, edge), (width, edge), (60, 70, 80), max(1, round(2 * unit)), cv2.LINE_AA)
     _stickers(picture, rng, unit)
     mouth = _pot(picture, rng, unit, edge, lying=lying)
@@ -68,6 +81,16 @@ def _stickers(picture: Picture, rng: np.random.Generator, unit: float) -> None:
         spot = (int(rng.integers(0, width)), int(rng.integers(0, round(0.8 * height))))
         shade = int(rng.integers(90, 150))
         cv2.circle(picture, spot, max(1, round(rng.uniform(0.8, 2.4) * unit)), (shade,) * 3, -1, cv2.LINE_AA)
+
+
+def _squared_paper(picture: Picture, unit: float) -> None:
+    """White paper with a blue line every 11 pixels: squares of 2 mm by the ruler's measure."""
+    height, width = picture.shape[:2]
+    picture[:] = (0.25 * picture + 0.75 * np.array([236, 238, 236])).astype(np.uint8)
+    for step in range(int(max(width, height) / (11 * unit)) + 1):
+        spot = round(16 * 11 * unit * step)
+        for start, end in (((spot, 0), (spot, 16 * height)), ((0, spot), (16 * width, spot))):
+            cv2.line(picture, start, end, (200, 150, 110), max(1, round(unit)), cv2.LINE_AA, 4)
 
 
 def _pot(picture: Picture, rng: np.random.Generator, unit: float, edge: int, *, lying: bool) -> tuple[float, float]:
@@ -179,12 +202,33 @@ def bud(rng: np.random.Generator, unit: float) -> Sprite:
 
 def draw_stem(picture: Picture, line: Floats, surface: Floats, half_width: float) -> None:
     """Lay `surface` along the centre line (m, 2) of equal steps; the stem thins to half its width at the tip."""
-    pad = half_width + 3
+    pad = int(half_width) + 3
     height, width = picture.shape[:2]
-    left, top = np.maximum(0, np.floor(line.min(axis=0) - pad)).astype(int)
-    right, bottom = np.minimum([width, height], np.ceil(line.max(axis=0) + pad) + 1).astype(int)
-    ys, xs = np.mgrid[top:bottom, left:right].astype(np.float32)
-    spots = np.stack([xs.ravel(), ys.ravel()], 1)
+    near_line = np.zeros((height, width), np.uint8)
+    cv2.polylines(near_line, [np.round(line).astype(np.int32)], False, 255, 2 * pad + 1)
+    ys, xs = np.nonzero(near_line)
+    if not len(xs):
+        return
+    along, across, total = _unrolled(line, np.stack([xs, ys], 1).astype(np.float32))
+    half = half_width * (1 - 0.5 * np.clip(along / total, 0, 1))
+    cover = np.clip(half - np.abs(across) + 0.5, 0, 1) * ((along >= 0) & (along <= total))
+    rows = (surface.shape[0] - 1) / 2 + across * (half_width / half)
+    columns = along * (surface.shape[1] - 1) / total
+    spots = (columns.astype(np.float32)[:, None], rows.astype(np.float32)[:, None])
+    tone = cv2.remap(surface, *spots, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)[:, 0]
+    share = cover[:, None]
+    picture[ys, xs] = np.clip(picture[ys, xs] * (1 - share) + tone * share + 0.5, 0, 255).astype(np.uint8)
+
+
+def stem_covers(line: Floats, half_width: float, place: Sequence[float]) -> bool:
+    """Does the stem lie over this place?"""
+    along, across, total = _unrolled(line, np.array([place[:2]], np.float32))
+    half = half_width * (1 - 0.5 * np.clip(along / total, 0, 1))
+    return bool(((np.abs(across) <= half) & (along >= 0) & (along <= total))[0])
+
+
+def _unrolled(line: Floats, spots: Floats) -> tuple[npt.NDArray[Any], npt.NDArray[Any], float]:
+    """Where spots (n, 2) lie along and across a centre line (m, 2), and the line's length. Pixels."""
     distance = (line * line).sum(1)[None, :] - 2 * spots @ line.T
     near = distance.argmin(1)
     tangent = np.gradient(line, axis=0)
@@ -193,20 +237,7 @@ def draw_stem(picture: Picture, line: Floats, surface: Floats, half_width: float
     offset = spots - line[near]
     along = near * step + (offset * tangent[near]).sum(1)
     across = offset[:, 1] * tangent[near, 0] - offset[:, 0] * tangent[near, 1]
-    total = step * (len(line) - 1)
-    half = half_width * (1 - 0.5 * np.clip(along / total, 0, 1))
-    cover = np.clip(half - np.abs(across) + 0.5, 0, 1) * ((along >= 0) & (along <= total))
-    rows = (surface.shape[0] - 1) / 2 + across * (half_width / half)
-    shape = xs.shape
-    columns = along * (surface.shape[1] - 1) / total
-    tone = cv2.remap(
-        surface,
-        columns.reshape(shape).astype(np.float32),
-        rows.reshape(shape).astype(np.float32),
-        cv2.INTER_LINEAR,
-        borderMode=cv2.BORDER_REPLICATE,
-    )
-    _blend(picture[top:bottom, left:right], tone, cover.reshape(shape))
+    return along, across, step * (len(line) - 1)
 
 
 def draw_sprite(picture: Picture, sprite: Sprite, at: Sequence[float], degrees: float, scale: float = 1.0) -> None:
@@ -229,6 +260,15 @@ def sprite_matrix(sprite: Sprite, at: Sequence[float], degrees: float, scale: fl
     c, s = scale * np.cos(np.radians(degrees)), scale * np.sin(np.radians(degrees))
     x, y = sprite.root
     return np.array([[c, -s, at[0] - c * x + s * y], [s, c, at[1] - s * x - c * y]])
+
+
+def covers(sprite: Sprite, at: Sequence[float], degrees: float, scale: float, place: Sequence[float]) -> bool:
+    """Does the sprite, drawn like that, lie over this place?"""
+    inverse = cv2.invertAffineTransform(sprite_matrix(sprite, at, degrees, scale))
+    x, y = inverse @ np.array([place[0], place[1], 1.0])
+    column, row = round(float(x)), round(float(y))
+    height, width = sprite.cover.shape
+    return 0 <= column < width and 0 <= row < height and bool(sprite.cover[row, column] > 0.5)
 
 
 def _blend(picture: Picture, tone: Picture, cover: Picture) -> None:

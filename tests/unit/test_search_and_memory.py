@@ -34,8 +34,8 @@ def known(picture: np.ndarray, at: complex) -> tuple[Bank, Search]:
     bank, search = Bank(1), Search(1)
     bank.put(0, 0, padded(picture), at, 1 + 0j)
     bank.used[0, 0] = True
-    bank.amb[0, 0] = search.learn(0, 0, padded(picture), at, 1 + 0j)
-    search.begin(0, speed=0.0)
+    bank.amb[0, 0] = search.learn(bank, 0, 0, padded(picture), at, 1 + 0j)
+    search.begin(0, at, speed=0.0)
     return bank, search
 
 
@@ -74,9 +74,11 @@ def test_of_two_twins_neither_is_taken() -> None:
 
 def test_the_reach_grows_and_in_the_end_is_the_whole_picture() -> None:
     bank, search = known(with_things((200, 200)), 200 + 200j)
-    near, far = with_things((260, 200)), with_things((560, 400))
+    near, far = with_things((270, 200)), with_things((560, 400))
     assert look(bank, search, near, 200 + 200j) is None
     search.missing[0] = 15
+    assert look(bank, search, near, 200 + 200j) is None  # what never moves is not far away so soon
+    search.speed[0] = 1.5
     assert look(bank, search, near, 200 + 200j) is not None
     search.missing[0] = 30
     found = [look(bank, search, far, 200 + 200j, step) for step in range(6)]
@@ -88,6 +90,34 @@ def test_a_place_with_a_twin_nearby_knows_it() -> None:
     paired = known(with_things((200, 200), (243, 200)), 200 + 200j)[0]
     assert alone.amb[0, 0] < 0.7
     assert paired.amb[0, 0] > 0.95
+
+
+def test_the_far_twin_of_a_place_is_not_taken_for_it() -> None:
+    """Two leaves of one plant: while the one is hidden, the other must not be found in its stead."""
+    bank, search = known(with_things((200, 200), (290, 200)), 200 + 200j)
+    assert bank.amb[0, 0] < 0.7
+    assert search.twin[0, 0] > 0.95
+    search.missing[0], search.speed[0] = 15, 3.0
+    assert look(bank, search, with_things((290, 200)), 200 + 200j) is None
+    found = look(bank, search, with_things((204, 203), (290, 200)), 200 + 200j)
+    assert found is not None
+    assert abs(found.c - (204 + 203j)) < 0.2
+
+
+def test_the_nearer_of_equal_places_wins_at_a_place_that_has_twins() -> None:
+    """A ruler's ticks: after a flash the nearest one is meant."""
+    ticks = [(x, 200) for x in range(100, 301, 42)]
+    bank, search = known(with_things(*ticks), 184 + 200j)
+    assert bank.amb[0, 0] > 0.95
+    found = look(bank, search, with_things(*[(x + 2, y) for x, y in ticks]), 184 + 200j)
+    assert found is not None
+    assert abs(found.c - (186 + 200j)) < 0.2
+
+
+def test_a_point_is_searched_for_where_the_camera_carried_the_place_of_its_loss() -> None:
+    _, search = known(with_things((200, 200)), 200 + 200j)
+    search.carry(1 + 0j, 7 - 3j)
+    assert search.home[0] == 207 + 197j
 
 
 class TestMemory:
