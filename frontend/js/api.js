@@ -77,6 +77,8 @@ export async function signIn(token) {
 }
 /** @param {string} email */
 export const resendLink = (email) => post('api/resend-link', { email });
+/** @param {{course_key: string, name: string, email: string}} fields */
+export const register = (fields) => post('api/register', fields);
 
 export const listMovies = () => post('api/list-movies');
 /** @param {string} movie_id @param {string} property @param {string} value */
