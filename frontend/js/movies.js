@@ -48,9 +48,10 @@ const address = (movie) => api.address('analyze', { movie_id: movie.movie_id });
 export function lockLine(movie) {
   const { tracking_lock: tracking, analysis_lock: analysis } = movie;
   if (movie.status === 'tracing') {
-    const total = Number(tracking?.total_frames ?? movie.total_frames ?? 0);
-    const done = Number(tracking?.last_frame_tracked ?? movie.last_frame_tracked ?? 0);
-    const part = total > 1 ? `, ${Math.round((100 * done) / (total - 1))} %` : '';
+    const first = Number(tracking?.frame_start ?? 0);
+    const last = Number(tracking?.frame_end ?? Number(tracking?.total_frames ?? movie.total_frames ?? 0) - 1);
+    const done = Number(tracking?.last_frame_tracked ?? movie.last_frame_tracked ?? 0) - first;
+    const part = last > first ? `, ${Math.round((100 * Math.max(0, done)) / (last - first))} %` : '';
     return tracking?.started_by_user_name ? `${tracking.started_by_user_name} started a trace at ${clock(tracking.acquired_at, now())}${part}` : `Tracing${part}`;
   }
   if (analysis?.active) {

@@ -36,6 +36,8 @@ JOB = (
     "tracing_failures",
     "tracing_checkpoint_frame",
     "tracing_backward_frame",
+    "tracing_frame_start",
+    "tracing_frame_end",
     "sweep_shard",
     "sweep_due_at",
 )
@@ -190,9 +192,18 @@ class Movies:
     # jobs
 
     def start_write(
-        self, movie: Movie, job: TracingLease, now: int, condition: Condition, hidden: Hidden | None
+        self,
+        movie: Movie,
+        job: TracingLease,
+        now: int,
+        condition: Condition,
+        hidden: Hidden | None,
+        span: tuple[int, int] | None = None,
     ) -> Change:
-        """Queue a job: its lease replaces the starter's analysis lease (and a stale job's), old failure fields go."""
+        """Queue a job: its lease replaces the starter's analysis lease (and a stale job's), old failure fields go.
+
+        `span`: first and last frame of a trace, so that its progress can be told.
+        """
         started: dict[str, Any] = {
             "status": TRACING if job.kind == "trace" else PROCESSING,
             "trace_job_id": job.job_id,
@@ -211,6 +222,8 @@ class Movies:
             "sweep_due_at": job.due_at,
             "last_activity_at": now,
         }
+        if span is not None:
+            started |= {"tracing_frame_start": span[0], "tracing_frame_end": span[1]}
         if hidden is not None:
             started |= {
                 "hidden_from": hidden.first,

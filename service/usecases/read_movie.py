@@ -80,6 +80,11 @@ def tracking_lock(movie: Movie, now: int) -> dict[str, Any] | None:
         return None
     backward = movie.row.get("tracing_backward_frame")
     passing = {} if backward is None else {"backward_frame": int(backward)}
+    if "tracing_frame_end" in movie.row:
+        passing |= {
+            "frame_start": int(movie.row["tracing_frame_start"]),
+            "frame_end": int(movie.row["tracing_frame_end"]),
+        }
     return {
         **passing,
         "active": True,

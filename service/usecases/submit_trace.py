@@ -182,7 +182,7 @@ async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrde
     condition = when.can_be_edited() & right
     writes: list[Write] = [
         stores.receipts.admit_write(receipt, now),
-        stores.movies.start_write(movie, job, now, condition, hull(movie.hidden, new_span)),
+        stores.movies.start_write(movie, job, now, condition, hull(movie.hidden, new_span), (first, last)),
         start_event(
             stores, actor, movie, receipt, "movie.tracing.started", now, ipaddr=order.ipaddr, frames=last - first
         ),

@@ -251,6 +251,13 @@ async def test_what_the_client_says_of_itself_goes_into_the_receipt_from_a_bound
         assert [row["client_version"] for row in await receipts(lab, movie_id)] == [kept]
 
 
+async def test_a_watcher_learns_which_frames_a_trace_is_about(lab: Lab) -> None:
+    movie_id, lease_id = await lab.marked_movie()
+    await trace(lab, movie_id=movie_id, analysis_lease_id=lease_id, frame_end=6)
+    told = (await lab.get("/api/get-movie-metadata", lab.people.ada, movie_id=movie_id)).json()["metadata"]
+    assert (told["tracking_lock"]["frame_start"], told["tracking_lock"]["frame_end"]) == (0, 6)
+
+
 async def test_nothing_is_left_to_be_done_after_the_reply_c21(lab: Lab) -> None:
     """What an answer tells of is stored, audited and sent: a process that dies right after it breaks no promise."""
     movie_id, lease_id = await lab.marked_movie()

@@ -12,7 +12,14 @@ from service.store.movies import ANALYSIS, HIDDEN, JOB
 from service.store.table import Item
 from tests.support.lab import Lab
 
-_ALWAYS = set(JOB) - {"tracing_claim_id", "tracing_checkpoint_frame", "tracing_backward_frame"}
+_NOT_ALWAYS = {
+    "tracing_claim_id",
+    "tracing_checkpoint_frame",
+    "tracing_backward_frame",
+    "tracing_frame_start",
+    "tracing_frame_end",
+}
+_ALWAYS = set(JOB) - _NOT_ALWAYS
 
 
 @dataclass
