@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flask import Flask
+from pydantic.json_schema import models_json_schema
 from werkzeug.routing import Rule
 
 from service.web import people_schemas, schemas
+from service.web.answers import GIVES
 from service.web.app import bare_app
 
 TAKES: Mapping[str, type[schemas.Parameters]] = {
@@ -65,6 +67,7 @@ _VARIABLE = re.compile(r"<(?:\w+:)?(\w+)>")
 _REFUSAL = f"{PREFIX}Refusal"
 _ANSWER = f"{PREFIX}Answer"
 _KEY = f"{PREFIX}Key"
+_REF = f"#/components/schemas/{PREFIX}{{model}}"
 
 
 def document(app: Flask | None = None) -> dict[str, Any]:
@@ -99,7 +102,7 @@ def _operation(app: Flask, rule: Rule, method: str) -> dict[str, Any]:
     said: dict[str, Any] = {
         "operationId": f"tiptrace_{name}_{method.lower()}",
         "tags": [f"tiptrace {room}"],
-        "responses": _responses(room),
+        "responses": _responses(room, rule.endpoint),
     }
     if view.__doc__:
         said["summary"] = " ".join(view.__doc__.split("\n\n")[0].split())
@@ -125,10 +128,12 @@ def _in_query(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"name": name, "in": "query", "required": name in required, "schema": kind}
 
 
-def _responses(room: str) -> dict[str, Any]:
+def _responses(room: str, endpoint: str) -> dict[str, Any]:
     refused = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{_REFUSAL}"}}}}
     answer: dict[str, Any] = {"description": "Done."}
-    if room in ("leases", "editing", "movies", "reading", "tracing", "registration", "directory", "admin"):
+    if endpoint in GIVES:
+        answer["content"] = {"application/json": {"schema": {"$ref": _REF.format(model=GIVES[endpoint].__name__)}}}
+    elif room in ("leases", "editing", "movies", "reading", "tracing"):
         answer["content"] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{_ANSWER}"}}}
     return {
         "2XX": answer,
@@ -140,7 +145,10 @@ def _responses(room: str) -> dict[str, Any]:
 
 def _envelopes() -> dict[str, Any]:
     text = {"type": "string"}
+    _, described = models_json_schema([(kind, "serialization") for kind in set(GIVES.values())], ref_template=_REF)
+    records = {PREFIX + name: schema for name, schema in described["$defs"].items()}
     return {
+        **records,
         _ANSWER: {"type": "object", "required": ["error"], "properties": {"error": {"const": False}}},
         _REFUSAL: {
             "type": "object",
