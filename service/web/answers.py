@@ -62,7 +62,7 @@ class LinkSent(Answer):
 
 
 class ListedLine(Part):
-    """`repeated`: the address stands further up too. `code` and `message` say why somebody was refused or not mailed."""
+    """`repeated`: the address stands further up too. `code` and `message` say why nobody came in or no mail left."""
 
     typed: str
     email: str | None

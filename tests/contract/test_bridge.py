@@ -113,7 +113,7 @@ async def test_sixteen_views_that_wait_50_ms_wait_together() -> None:
 
 
 @pytest.mark.parametrize("export", ["computes", "blocks"])
-async def test_a_slow_export_leaves_the_polls_beside_it_quick(export: str) -> None:
+async def test_a_slow_export_leaves_the_polls_beside_it_quick_c17(export: str) -> None:
     app = flask.Flask("views")
     stop = threading.Event()
 

@@ -106,7 +106,7 @@ async def test_a_reader_gets_no_lease_but_the_reason(lab: Lab) -> None:
         ({"deleted": True}, "movie_deleted"),
     ],
 )
-async def test_a_movie_that_cannot_be_edited_yet_or_any_more_is_a_conflict(
+async def test_a_movie_that_cannot_be_edited_yet_or_any_more_is_a_conflict_a26(
     lab: Lab, row: dict[str, object], code: str
 ) -> None:
     answer = await lab.post(ACQUIRE, lab.people.ada, movie_id=await lab.movie(**row))

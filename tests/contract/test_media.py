@@ -122,7 +122,7 @@ async def test_csv_has_the_trim_in_order_with_units_and_nothing_that_calculates(
         assert lines[3].split(",")[1:3] == ["", ""], "a lost marker was not measured"
 
 
-async def test_a_file_is_called_what_the_movie_is_called(lab: Lab, traced: str) -> None:
+async def test_a_file_is_called_what_the_movie_is_called_a17(lab: Lab, traced: str) -> None:
     for kind in ("csv", "xlsx", "json"):
         answer = await lab.get(EXPORT, lab.people.ada, movie_id=traced, format=kind)
         name = answer.headers["content-disposition"]

@@ -105,7 +105,7 @@ async def test_a_movie_that_lies_that_way_already_is_left_alone(lab: Lab) -> Non
 
 
 @pytest.mark.parametrize("rotation", [None, "", "45", "-90", "360", "90.0", "NaN", "left"])
-async def test_another_angle_is_refused(lab: Lab, marked: tuple[str, str], rotation: str | None) -> None:
+async def test_another_angle_is_refused_a22(lab: Lab, marked: tuple[str, str], rotation: str | None) -> None:
     movie_id, lease_id = marked
     answer = await lab.post(ROTATE, lab.people.ada, movie_id=movie_id, analysis_lease_id=lease_id, rotation=rotation)
     assert (answer.status_code, answer.json()["message"][:10]) == (400, "rotation: ")
