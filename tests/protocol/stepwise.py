@@ -36,6 +36,7 @@ from tests.support.mortal import DURABLE, Killed
 from tests.support.stepwise import Fate, Steps, stepwise
 
 MOST_ACTORS = 3
+MEANWHILE = st.sampled_from(["edit", "edit", "release", "acquire", "submit", "sweep", "hours"])
 FATES = st.sampled_from(["go on", "go on", "go on", "go on", "go on", "throttle", "lose the reply", "die"])
 
 
@@ -172,39 +173,38 @@ class StepwiseInterleavings(Interleavings):
                 return
 
     @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
-    @rule(
-        verb=st.sampled_from(["acquire", "edit", "submit", "submit", "release", "work"]),
-        meanwhile=st.sampled_from(["edit", "edit", "release", "acquire", "submit", "sweep", "hours"]),
-        fate=FATES,
-        n=PICK,
-        api=PICK,
-        flag=st.booleans(),
-    )
-    def race(self, verb: str, meanwhile: str, fate: Fate, n: int, api: int, flag: bool) -> None:
-        """Begin, read everything, and before the write something else happens."""
-        if not self.pages[-1].lease_id:
-            self.ask(self.pages[-1], api)
-        if verb == "acquire":
-            self.begin_to_acquire(n, api, flag)
-        elif verb == "edit":
-            self.begin_to_edit(n, api, n % 6000 + 1)
-        elif verb == "submit":
-            self.begin_to_submit(n, api, 0, flag, again=False)
-        elif verb == "release" and self.tokens:
-            self.begin_to_release(n, api)
-        elif verb == "work" and self.messages:
-            self.begin_to_work(n, 0, stopping=flag)
-        else:
-            return
+    @rule(n=PICK, api=PICK, meanwhile=MEANWHILE, fate=FATES, fresh=st.booleans())
+    def race_of_an_acquire(self, n: int, api: int, meanwhile: str, fate: Fate, fresh: bool) -> None:
+        self.begin_to_acquire(n, api, fresh)
+        self._race("acquire", api, meanwhile, fate)
+
+    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK, meanwhile=MEANWHILE, fate=FATES)
+    def race_of_an_edit(self, n: int, api: int, meanwhile: str, fate: Fate) -> None:
+        self.ask(self.page(n), api, take_over=True)
+        self.begin_to_edit(n, api, n % 6000 + 1)
+        self._race("edit", api, meanwhile, fate)
+
+    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK, meanwhile=MEANWHILE, fate=FATES, keep=st.booleans())
+    def race_of_a_submit(self, n: int, api: int, meanwhile: str, fate: Fate, keep: bool) -> None:
+        self.ask(self.page(n), api, take_over=True)
+        self.begin_to_submit(n, api, 0, keep, again=False)
+        self._race("submit", api, meanwhile, fate)
+
+    @precondition(lambda self: self.messages and len(self.actors) < MOST_ACTORS)
+    @rule(n=PICK, api=PICK, skew=SKEW, meanwhile=MEANWHILE, fate=FATES, stopping=st.booleans())
+    def race_of_a_worker(self, n: int, api: int, skew: int, meanwhile: str, fate: Fate, stopping: bool) -> None:
+        self.begin_to_work(n, skew, stopping=stopping)
+        self._race("work", api, meanwhile, fate)
+
+    def _race(self, verb: str, api: int, meanwhile: str, fate: Fate) -> None:
+        """The actor that has just begun reads everything, and before its write something else happens."""
         actor = self.actors[-1] if self.actors else None
         if actor is None or actor.verb != verb:
             return
         self._to_the_brink(actor)
-        page = actor.page or self.pages[-1]
-        if meanwhile == "submit":
-            self.send(page, api, self.fresh("trace"), {"frame_start": 0, "keep_placed": flag}, page.lease_id)
-        else:
-            self._meanwhile(meanwhile, page, api, 0)
+        self._meanwhile(meanwhile, actor.page or self.pages[-1], api, actor.sent.get("frame_start", 0))
         if actor in self.actors:
             self._step(actor, fate)
 
@@ -221,7 +221,9 @@ class StepwiseInterleavings(Interleavings):
         elif what == "release" and page.lease_id:
             self.run(release(self.api(api), page.actor, self.movie_id, page.lease_id))
         elif what == "acquire":
-            self.ask(page, api, former_lease_id=page.lease_id)
+            self.ask(self.pages[0], api, take_over=True)
+        elif what == "submit":
+            self.send(page, api, self.fresh("trace"), {"frame_start": frame, "keep_placed": False}, page.lease_id)
         elif what == "sweep":
             self.run(self.swept())
         elif what == "hours":
