@@ -105,8 +105,11 @@ function take(reply, replace) {
           .map(([frame, held]) => [frame, held.markers]),
       )
     : null;
+  const times = Object.fromEntries(
+    Object.entries(reply.frames ?? {}).filter(([, held]) => held.time !== undefined).map(([frame, held]) => [frame, held.time]),
+  );
   const { metadata } = reply;
-  store.dispatch({ type: 'movie/loaded', metadata, frames, replace, size: sizeOf(metadata), now: now() });
+  store.dispatch({ type: 'movie/loaded', metadata, frames, times, replace, size: sizeOf(metadata), now: now() });
 }
 
 /** One reading: what is new while a trace runs, everything when it has ended. */

@@ -43,6 +43,15 @@ export function extent(series, axis) {
   return [low - air, high + air];
 }
 
+/** The frame that is nearest to a time; frames need not be evenly apart. @param {ChartData} data @param {number} time */
+export function frameAt(data, time) {
+  let nearest = data.first;
+  for (let frame = data.first + 1; frame <= data.last; frame += 1) {
+    if (Math.abs(data.time(frame) - time) < Math.abs(data.time(nearest) - time)) nearest = frame;
+  }
+  return nearest;
+}
+
 /** @param {Series['values']} values @param {(frame: number) => number} toX @param {(value: number) => number} toY @param {'x' | 'y'} axis @param {boolean} lost the lost stretches instead of the seen ones */
 function path(values, toX, toY, axis, lost) {
   let line = '';
@@ -131,8 +140,7 @@ export class Chart {
     svg.addEventListener('click', (/** @type {MouseEvent} */ event) => {
       const part = (event.clientX - svg.getBoundingClientRect().left - PAD.left) / inner.width;
       const time = from + Math.min(1, Math.max(0, part)) * (to - from);
-      const perFrame = (to - from) / Math.max(1, data.last - data.first);
-      this.onFrame(data.first + Math.round((time - from) / perFrame));
+      this.onFrame(frameAt(data, time));
     });
     this.#panels.push({ svg, cursor, toX });
     const figure = document.createElement('figure');

@@ -5,6 +5,7 @@ import { Chart } from './chart.js';
 import { byId, keyed, make, setLink, setText, show } from './dom.js';
 import { PALETTE, rulerMillimetres } from './geometry.js';
 import { basis, measures } from './measures.js';
+import { clockOf } from './pace.js';
 import { lostRuns, lostSentence } from './spans.js';
 import { hasResults, isTracing, trimEnd, trimStart } from './state.js';
 import { calibrationWords } from './words.js';
@@ -36,17 +37,25 @@ export function chartData(state) {
   }
   const fpm = Number(state.metadata?.fpm ?? 0);
   const first = trimStart(state);
-  const [time, timeUnit] = timeScale(fpm, trimEnd(state) - first, first);
+  const clock = clockOf(tracedFrames(state), state.times);
+  const [time, timeUnit] = timeScale(fpm, trimEnd(state), first, clock);
   return { series: [...series.values()], unit: scale === 1 ? 'px' : 'mm', time, timeUnit, first, last: trimEnd(state) };
 }
 
-/** The unit in which a movie's length is easy to read. @param {number} fpm @param {number} frames @param {number} first @returns {[(frame: number) => number, string]} */
-export function timeScale(fpm, frames, first) {
+/**
+ * The unit in which a movie's length is easy to read, and each frame's time in it; by `clock` where frames are not
+ * evenly apart.
+ * @param {number} fpm @param {number} last @param {number} first @param {((frame: number) => number) | null} [clock]
+ * @returns {[(frame: number) => number, string]}
+ */
+export function timeScale(fpm, last, first, clock = null) {
   if (!(fpm > 0)) return [(frame) => frame, 'frames'];
-  const minutes = frames / fpm;
-  if (minutes > 300) return [(frame) => (frame - first) / fpm / 60, 'hours'];
-  if (minutes < 3) return [(frame) => ((frame - first) / fpm) * 60, 'seconds'];
-  return [(frame) => (frame - first) / fpm, 'minutes'];
+  const at = clock ?? ((frame) => frame);
+  /** @param {number} frame */
+  const minutes = (frame) => (at(frame) - at(first)) / fpm;
+  if (minutes(last) > 300) return [(frame) => minutes(frame) / 60, 'hours'];
+  if (minutes(last) < 3) return [(frame) => minutes(frame) * 60, 'seconds'];
+  return [minutes, 'minutes'];
 }
 
 export class Results {

@@ -19,7 +19,7 @@
  *   | {kind: 'refused', message: string}} Ask  the request for a trace, until it is answered
  * @typedef {{
  *   movieId: string, metadata: any | null, size: Size | null,
- *   frames: Record<number, Marker[]>, edits: Record<number, Edit>, revision: number,
+ *   frames: Record<number, Marker[]>, times: Record<number, number>, edits: Record<number, Edit>, revision: number,
  *   saving: number | null, saveProblem: string | null, savedAt: number | null,
  *   frame: number, selected: string | null, undo: Step[], redo: Step[],
  *   lease: Lease, ask: Ask, failures: number, loadedTo: number,
@@ -36,7 +36,7 @@ const LONGEST_HISTORY = 200;
 /** @param {string} movieId @returns {State} */
 export function initialState(movieId) {
   return {
-    movieId, metadata: null, size: null, frames: {}, edits: {}, revision: 0,
+    movieId, metadata: null, size: null, frames: {}, times: {}, edits: {}, revision: 0,
     saving: null, saveProblem: null, savedAt: null, frame: 0, selected: null, undo: [], redo: [],
     lease: { kind: 'none' }, ask: { kind: 'idle' }, failures: 0, loadedTo: -1, progress: null,
     results: null, fatal: null, me: null, allKept: false,
@@ -151,9 +151,11 @@ function stepBack(state, step) {
 
 /** @type {Record<string, (state: State, action: any) => State>} */
 const CHANGES = {
-  'movie/loaded': (state, { metadata, frames, replace, size, now }) => {
+  'movie/loaded': (state, { metadata, frames, times, replace, size, now }) => {
     const merged = frames ? (replace ? frames : { ...state.frames, ...frames }) : state.frames;
-    const next = { ...state, metadata, size: size ?? state.size, frames: merged, failures: 0, fatal: null };
+    const next = {
+      ...state, metadata, size: size ?? state.size, frames: merged, times: { ...state.times, ...times }, failures: 0, fatal: null,
+    };
     if (!isTracing(next)) return { ...next, progress: null, frame: clampFrame(next, state.metadata ? state.frame : trimStart(next)) };
     const reached = Number(metadata.tracking_lock?.last_frame_tracked ?? metadata.last_frame_tracked ?? 0);
     const progress =
