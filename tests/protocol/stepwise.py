@@ -38,6 +38,9 @@ from tests.support.stepwise import Fate, Steps, stepwise
 MOST_ACTORS = 3
 MEANWHILE = st.sampled_from(["edit", "edit", "release", "acquire", "submit", "sweep", "hours"])
 FATES = st.sampled_from(["go on", "go on", "go on", "go on", "go on", "throttle", "lose the reply", "die"])
+RACES = st.tuples(
+    st.sampled_from(["acquire", "edit", "submit", "submit", "work"]), MEANWHILE, FATES, PICK, st.booleans()
+)
 
 
 @dataclass
@@ -172,41 +175,45 @@ class StepwiseInterleavings(Interleavings):
             if actor.steps.about_to in DURABLE:
                 return
 
-    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
-    @rule(n=PICK, api=PICK, meanwhile=MEANWHILE, fate=FATES, fresh=st.booleans())
-    def race_of_an_acquire(self, n: int, api: int, meanwhile: str, fate: Fate, fresh: bool) -> None:
-        self.begin_to_acquire(n, api, fresh)
-        self._race("acquire", api, meanwhile, fate)
+    @precondition(lambda self: self.pages)
+    @rule(races=st.lists(RACES, min_size=1, max_size=5), api=PICK)
+    def race(self, races: list[tuple[str, str, Fate, int, bool]], api: int) -> None:
+        """Somebody begins and reads everything; before his write something else happens; then he goes on, or not."""
+        for verb, meanwhile, fate, n, flag in races:
+            while len(self.actors) >= MOST_ACTORS:
+                self._step(self.actors[0], "go on")
+            begin = {
+                "acquire": self._acquire_what_is_free,
+                "edit": self._edit_what_is_held,
+                "submit": self._submit_what_is_held,
+                "work": self._work_on_what_was_sent,
+            }
+            begin[verb](n, api, flag)
+            actor = self.actors[-1] if self.actors else None
+            if actor is None or actor.verb != verb:
+                continue
+            self._to_the_brink(actor)
+            self._meanwhile(meanwhile, actor.page or self.pages[-1], api, 0)
+            if actor in self.actors:
+                self._step(actor, fate)
 
-    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
-    @rule(n=PICK, api=PICK, meanwhile=MEANWHILE, fate=FATES)
-    def race_of_an_edit(self, n: int, api: int, meanwhile: str, fate: Fate) -> None:
+    def _acquire_what_is_free(self, n: int, api: int, fresh: bool) -> None:
+        for person, token in self.tokens:
+            if token == self.holder():
+                self.run(release(self.api(api), person, self.movie_id, token))
+        self.begin_to_acquire(n, api, fresh)
+
+    def _edit_what_is_held(self, n: int, api: int, _: bool) -> None:
         self.ask(self.page(n), api, take_over=True)
         self.begin_to_edit(n, api, n % 6000 + 1)
-        self._race("edit", api, meanwhile, fate)
 
-    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
-    @rule(n=PICK, api=PICK, meanwhile=MEANWHILE, fate=FATES, keep=st.booleans())
-    def race_of_a_submit(self, n: int, api: int, meanwhile: str, fate: Fate, keep: bool) -> None:
+    def _submit_what_is_held(self, n: int, api: int, keep: bool) -> None:
         self.ask(self.page(n), api, take_over=True)
         self.begin_to_submit(n, api, 0, keep, again=False)
-        self._race("submit", api, meanwhile, fate)
 
-    @precondition(lambda self: self.messages and len(self.actors) < MOST_ACTORS)
-    @rule(n=PICK, api=PICK, skew=SKEW, meanwhile=MEANWHILE, fate=FATES, stopping=st.booleans())
-    def race_of_a_worker(self, n: int, api: int, skew: int, meanwhile: str, fate: Fate, stopping: bool) -> None:
-        self.begin_to_work(n, skew, stopping=stopping)
-        self._race("work", api, meanwhile, fate)
-
-    def _race(self, verb: str, api: int, meanwhile: str, fate: Fate) -> None:
-        """The actor that has just begun reads everything, and before its write something else happens."""
-        actor = self.actors[-1] if self.actors else None
-        if actor is None or actor.verb != verb:
-            return
-        self._to_the_brink(actor)
-        self._meanwhile(meanwhile, actor.page or self.pages[-1], api, actor.sent.get("frame_start", 0))
-        if actor in self.actors:
-            self._step(actor, fate)
+    def _work_on_what_was_sent(self, n: int, _: int, stopping: bool) -> None:
+        if self.messages:
+            self.begin_to_work(-1 - n % 2, 0, stopping=stopping)
 
     def _meanwhile(self, what: str, page: Page, api: int, frame: int) -> None:
         """The same page does something else, or the world does."""
