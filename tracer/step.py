@@ -117,6 +117,10 @@ def _by_flow(
             if _better(points, bank, point, now, tried, start_at, _take(aligned, one), guess[place]):
                 _put(aligned, one, tried)
                 c_flow[place] = tried.c[0]
+    far = np.flatnonzero(surprised & (aligned.z > 0.55) & (aligned.z < 0.97))
+    if len(far):  # who comes from far needs more steps; who is where expected must not slide
+        start, warp = aligned.c[far], aligned.m[far]
+        _put(aligned, far, bank.align(now, which[far], key[far], start, warp, _ITERATIONS))
     pull = np.abs(aligned.c - c_flow)
     sound = (aligned.z > 0.55) & (pull < np.where(closure > 1, 6.0, 2.5))
     sound &= (np.abs(aligned.m) > 0.4) & (np.abs(aligned.m) < 2.5)

@@ -36,11 +36,13 @@ def write_movie(
     aspect: Fraction | None = None,
     options: dict[str, str] | None = None,
     front: bool = False,
+    fragmented: bool = False,
 ) -> Path:
     """Encode BGR pictures; `rotation` is the file's clockwise flag, `times` are timestamps in units of `time_base`,
-    `front` puts the index of an MP4 in front.
+    `front` puts the index of an MP4 in front, `fragmented` cuts one into pieces with an index each.
     """
-    with av.open(str(path), "w", container_options={"movflags": "+faststart"} if front else {}) as container:
+    flags = "+faststart" if front else "+frag_keyframe+empty_moov+default_base_moof" if fragmented else ""
+    with av.open(str(path), "w", container_options={"movflags": flags} if flags else {}) as container:
         stream = None
         for number, bgr in enumerate(pictures):
             if stream is None:
