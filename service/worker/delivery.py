@@ -14,6 +14,7 @@ from service.store.queue import Delivery, MalformedMessage
 from service.store.stores import Stores
 from service.usecases import run_job
 from service.usecases.job_lease import JobLease, claim
+from service.usecases.workplace import Workplace
 from service.worker import heartbeat
 from service.worker.engine import Engine
 
@@ -76,7 +77,7 @@ async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: a
     """Run the job while a task beside it renews the lease; a lost lease cancels the run."""
     outcome = "lost"
     with tempfile.TemporaryDirectory(prefix="tiptrace-job-") as folder:
-        place = run_job.Workplace(engine, Path(folder), stop, preset)
+        place = Workplace(engine, Path(folder), stop, preset)
         try:
             async with asyncio.TaskGroup() as group:
                 beat = group.create_task(heartbeat.keep(lease, stores.policy.heartbeat_seconds))

@@ -19,7 +19,7 @@ import structlog
 from service.domain.errors import EngineCrashed
 from service.domain.failures import Failure
 from service.domain.job import Done, InspectTask, Output, Stopped, TraceTask
-from service.usecases.run_job import JobFailed
+from service.usecases.workplace import JobFailed
 from service.worker import engine_child
 from service.worker.engine_child import ABORT, GO, HAND_BACK, Failed
 
@@ -49,11 +49,11 @@ class Engine:
         self._reader.shutdown(wait=False, cancel_futures=True)
 
     def inspect(self, task: InspectTask, stop: asyncio.Event) -> AsyncGenerator[Output]:
-        """See service.usecases.run_job.Engine."""
+        """See service.usecases.workplace.Engine."""
         return self._run(task, stop)
 
     def trace(self, task: TraceTask, stop: asyncio.Event) -> AsyncGenerator[Output]:
-        """See service.usecases.run_job.Engine."""
+        """See service.usecases.workplace.Engine."""
         return self._run(task, stop)
 
     async def _run(self, task: InspectTask | TraceTask, stop: asyncio.Event) -> AsyncGenerator[Output]:

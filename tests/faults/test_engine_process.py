@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from service.domain.job import Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
-from service.usecases.run_job import JobFailed
+from service.usecases.workplace import JobFailed
 from service.worker import engine as engine_module
 from service.worker.engine import Engine
 from tests.support import uploads

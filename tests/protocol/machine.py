@@ -37,6 +37,7 @@ from service.usecases.cancel_trace import cancel
 from service.usecases.job_lease import JobLease, claim
 from service.usecases.submit_trace import TraceOrder, submit
 from service.usecases.sweep import sweep
+from service.usecases.workplace import Workplace
 from tests.protocol.invariants import Admitted, Known, check, read_rows
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS, Lab
@@ -387,7 +388,7 @@ class Interleavings(RuleBasedStateMachine):
 async def _work(stores: Stores, lease: JobLease, engine: ScriptedEngine, stopped: asyncio.Event) -> str:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return await run_job.run(stores, lease, run_job.Workplace(engine, Path(folder), stopped))
+            return await run_job.run(stores, lease, Workplace(engine, Path(folder), stopped))
         except FenceLost:
             return "lost"
 

@@ -28,6 +28,7 @@ from service.usecases.cancel_trace import cancel
 from service.usecases.job_lease import claim
 from service.usecases.submit_trace import Submitted, TraceOrder, submit
 from service.usecases.sweep import sweep
+from service.usecases.workplace import Workplace
 from tests.protocol.invariants import Admitted
 from tests.protocol.machine import FRAMES, PICK, SKEW, STARTS, Interleavings, Page
 from tests.support.engines import ScriptedEngine
@@ -367,5 +368,5 @@ async def _work(stores: Stores, message: JobMessage, *, stopping: bool) -> str |
     if stopping:
         stopped.set()
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(FenceLost):
-        return await run_job.run(stores, lease, run_job.Workplace(ScriptedEngine(chunk=4), Path(folder), stopped))
+        return await run_job.run(stores, lease, Workplace(ScriptedEngine(chunk=4), Path(folder), stopped))
     return "lost"

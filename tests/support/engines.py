@@ -9,7 +9,7 @@ from typing import Any
 from service.domain.errors import EngineCrashed
 from service.domain.failures import Failure
 from service.domain.job import Chunk, Done, InspectTask, Output, Progress, Stopped, TracedFrame, TraceTask
-from service.usecases.run_job import JobFailed
+from service.usecases.workplace import JobFailed
 
 Pause = Callable[[int], Coroutine[Any, Any, None]]
 

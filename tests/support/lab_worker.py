@@ -12,6 +12,7 @@ from service.store.stores import Stores
 from service.usecases import run_job
 from service.usecases.job_lease import JobLease, claim
 from service.usecases.submit_trace import Submitted
+from service.usecases.workplace import Workplace
 from tests.support.engines import ScriptedEngine
 
 
@@ -30,7 +31,7 @@ async def run(
 ) -> str:
     """Returns run_job's outcome, or `lost` when the fence refused."""
     with tempfile.TemporaryDirectory() as folder:
-        place = run_job.Workplace(engine or ScriptedEngine(), Path(folder), stop or asyncio.Event())
+        place = Workplace(engine or ScriptedEngine(), Path(folder), stop or asyncio.Event())
         try:
             return await run_job.run(stores, lease, place)
         except FenceLost:
