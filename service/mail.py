@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP as RULES
@@ -25,6 +25,8 @@ from service.settings import Settings
 
 UNDER_WAY = 12
 """Letters sent at the same time. A view that sends one holds a thread, and pages need the others for their polls."""
+PATIENCE = 1.5
+"""Seconds that others wait for a turn while no letter gets through: a class comes in at once, a dead server stays."""
 _SECONDS = 10.0
 _HOME = "localhost"
 
@@ -37,7 +39,8 @@ class Smtp:
     def __init__(self, server: Server, sender: str) -> None:
         self._server = server
         self._sender = sender
-        self._under_way = 0
+        self._places = asyncio.Semaphore(UNDER_WAY)
+        self._moved = 0.0
 
     async def send(self, letter: Letter) -> None:
         message = message_of(letter, self._sender)
@@ -54,13 +57,11 @@ class Smtp:
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[aiosmtplib.SMTP]:
         """An open conversation; everything that goes wrong in it is said as MailFailed or AddressRefused."""
-        if self._under_way >= UNDER_WAY:
-            log.warning("mail_failed", reason="too many letters are under way")
-            raise MailFailed
-        self._under_way += 1
+        await self._turn()
         try:
             async with asyncio.timeout(_SECONDS), self._client() as client:
                 yield client
+            self._moved = asyncio.get_running_loop().time()
         except aiosmtplib.SMTPRecipientsRefused as refusal:
             self._tell(refusal)
             permanent = all(500 <= one.code < 600 for one in refusal.recipients)
@@ -72,7 +73,21 @@ class Smtp:
             self._tell(failure)
             raise MailFailed from None
         finally:
-            self._under_way -= 1
+            self._places.release()
+
+    async def _turn(self) -> None:
+        """Wait for one of the places, as long as letters get through. Raises MailFailed."""
+        now = asyncio.get_running_loop().time
+        if self._places.locked():
+            while (left := self._moved + PATIENCE - now()) > 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await self._places.acquire()
+                        return
+            log.warning("mail_failed", reason="too many letters are under way")
+            raise MailFailed
+        await self._places.acquire()
+        self._moved = now()
 
     def _client(self) -> aiosmtplib.SMTP:
         server = self._server

@@ -14,6 +14,7 @@ from service.domain.errors import (
     BadRequest,
     Conflict,
     KeyReused,
+    MailFailed,
     NotAllowed,
     NotFound,
     TiptraceError,
@@ -41,6 +42,8 @@ _SAID = {
     416: ("range_not_satisfiable", "The part asked for is not there."),
 }
 RETRY_SECONDS = 2
+MAIL_SECONDS = 60
+"""A mail server takes longer to come back than a database, and each try may send a letter."""
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +76,8 @@ def _refused(error: TiptraceError) -> Response:
     status = status_of(error)
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         return _unexpected(error)
-    headers = {"Retry-After": str(RETRY_SECONDS)} if status in (429, 503) else {}
+    wait = MAIL_SECONDS if isinstance(error, MailFailed) else RETRY_SECONDS
+    headers = {"Retry-After": str(wait)} if status in (429, 503) else {}
     structlog.contextvars.bind_contextvars(code=error.code)
     return envelope(status, error.code, error.message, headers)
 
