@@ -136,8 +136,9 @@ async def test_every_route_is_described_and_not_merely_listed(built: Built) -> N
 
 async def test_every_code_that_a_program_may_meet_is_explained(built: Built) -> None:
     """Wherever the service names a code, in a class or in an answer made by hand, the page about the API has it."""
-    written = re.compile(r'\bcode(?:: ClassVar\[str\])? ?= ?"(\w+)"|"code": "(\w+)"|^\s+\d{3}: \("(\w+)",', re.MULTILINE)
-        r"""\bcode(?:: ClassVar\[str\])? ?= ?"(\w+)"|"code": "(\w+)"|^\s+\d{3}: \("(\w+)",""", re.MULTILINE
+    written = re.compile(
+        r'\bcode(?:: ClassVar\[str\])? ?= ?"(\w+)"|"code": "(\w+)"|^\s+\d{3}: \("(\w+)",',
+        re.MULTILINE,
     )
     found = set(SENTENCES)
     for file in (ROOT / "service").rglob("*.py"):
