@@ -55,8 +55,6 @@ def _open_container(path: Path, limits: Limits) -> InputContainer:
     try:
         # The prefix keeps a name such as "concat:a|b" or "http:x" a name.
         return av.open(f"file:{path.absolute()}", options=probing, container_options=allowed, metadata_errors="replace")
-    except MemoryError:
-        raise
     except (av.FFmpegError, OSError, ValueError) as fault:
         raise UnreadableMovie from fault
 
@@ -195,8 +193,6 @@ class Movie:
         for packet in self._packets():
             try:
                 pictures = decoder.decode(packet)
-            except MemoryError:
-                raise
             except av.FFmpegError:
                 _check_memory(decoder)
                 self.damaged += 1
@@ -213,9 +209,8 @@ class Movie:
                         broken = 0
                         yield packet
                 break
-            except MemoryError:
-                raise
             except av.FFmpegError:
+                _check_memory(self._stream.codec_context)
                 broken += 1
                 self.damaged += 1
         yield None
@@ -243,11 +238,13 @@ def inspect(
 
 
 def _check_memory(decoder: VideoCodecContext) -> None:
-    """Some decoders call it invalid data when they get no memory for a picture. Raises MemoryError where one more
-    does not fit.
+    """Raises MemoryError where two more pictures do not fit.
+
+    The libraries' own word for it means little: some decoders say invalid data when they get no memory for a picture,
+    and a reader of files says no memory where a damaged index tells of a giant packet.
     """
     if decoder.pix_fmt and decoder.width and decoder.height:
-        av.VideoFrame(decoder.width, decoder.height, decoder.pix_fmt)
+        _ = [av.VideoFrame(decoder.width, decoder.height, decoder.pix_fmt) for _ in range(2)]
 
 
 def _decoder_limit(limits: Limits) -> str:
