@@ -155,6 +155,9 @@ def _plain_faults() -> Iterator[None]:
         yield
     except MovieError as fault:
         raise click.ClickException(fault.sentence()) from fault
+    except MemoryError as fault:
+        told = "This movie needs more memory than there is. Export it with smaller frames."
+        raise click.ClickException(told) from fault
     except OSError as fault:
         name = Path(str(fault.filename)).name if fault.filename else "the output"
         raise click.ClickException(
