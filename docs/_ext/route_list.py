@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from parameter_meanings import meaning
 from pieces import code, table
 
 from service.web.openapi import document
@@ -20,7 +21,7 @@ _paths = cache(lambda: document()["paths"])
 def route(method: str, path: str) -> str:
     """One route's parameters. Raises KeyError for a route that does not exist."""
     operation = _paths()[path][method.lower()]
-    rows = [_parameter(name, required, kind) for name, required, kind in _parameters(operation)]
+    rows = [_parameter(path, name, required, kind) for name, required, kind in _parameters(operation)]
     if not rows:
         return "Takes no parameters.\n"
     return table(("parameter", "kind", "default", "meaning"), rows)
@@ -56,18 +57,14 @@ def _parameters(operation: Schema) -> Iterator[tuple[str, bool, Schema]]:
             yield name, name in schema.get("required", ()), kind
 
 
-def _parameter(name: str, required: bool, schema: Schema) -> tuple[str, str, str, str]:
+def _parameter(path: str, name: str, required: bool, schema: Schema) -> tuple[str, str, str, str]:
     kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type") != "null"]
     default = "required" if required else _default(schema.get("default"))
-    said = [schema.get("description"), *(kind.get("description") for kind in kinds)]
-    meaning = " ".join(dict.fromkeys(text for text in said if text))
+    own = dict.fromkeys(text for one in (schema, *kinds) if (text := one.get("description")))
     limits = "; ".join(dict.fromkeys(text for kind in kinds for text in _limits(kind)))
-    return (
-        code(name),
-        " or ".join(dict.fromkeys(map(_kind, kinds))),
-        default,
-        "; ".join(filter(None, (limits, meaning))),
-    )
+    said = [text for text in (meaning(path, name), *own, limits) if text]
+    told = " or ".join(dict.fromkeys(map(_kind, kinds)))
+    return code(name), told, default, " ".join(text[0].upper() + text[1:].rstrip(".") + "." for text in said)
 
 
 def _kind(schema: Schema) -> str:
@@ -83,8 +80,6 @@ def _limits(schema: Schema) -> Iterator[str]:
             yield f"{word} {schema[name]}"
     if "maxLength" in schema:
         yield f"at most {schema['maxLength']} characters"
-    if "pattern" in schema:
-        yield f"like {code(schema['pattern'].strip('^$'))}"
 
 
 def _default(value: Any) -> str:

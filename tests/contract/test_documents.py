@@ -43,14 +43,16 @@ _VARIABLE = re.compile(r"<(?:\w+:)?(\w+)>")
 
 @dataclass
 class Page(HTMLParser):
-    """What one built page says in code style, which anchors it has, where it links to, and what it loads."""
+    """What one built page says in code style and in the rows of its tables, its anchors, its links, what it loads."""
 
     name: str
     codes: set[str] = field(default_factory=set)
     anchors: set[str] = field(default_factory=set)
     links: set[str] = field(default_factory=set)
     loads: set[str] = field(default_factory=set)
+    rows: list[list[str]] = field(default_factory=list)
     _code: list[str] | None = None
+    _in_cell: bool = False
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -65,13 +67,22 @@ class Page(HTMLParser):
             self.loads.add(told[_LOADING[tag]])
         if tag == "code":
             self._code = []
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+            self._in_cell = True
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "code" and self._code is not None:
             self.codes.add(" ".join("".join(self._code).split()))
             self._code = None
+        elif tag in ("td", "th"):
+            self._in_cell = False
 
     def handle_data(self, data: str) -> None:
+        if self._in_cell:
+            self.rows[-1][-1] += data.strip("\n")
         if self._code is not None:
             self._code.append(data)
 
@@ -132,6 +143,13 @@ async def test_every_route_is_described_and_not_merely_listed(built: Built) -> N
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
             assert f"`{method} {path}`" in described
             assert f"{method} {path}" in built.codes("api")
+
+
+async def test_every_parameter_says_what_it_is_for(built: Built) -> None:
+    rows = built.pages["api.html"].rows
+    four = [row for row in rows if len(row) == 4]  # parameters, and the codes of refusals
+    assert len(four) > 150
+    assert [row for row in four if not row[3]] == []
 
 
 async def test_every_code_that_a_program_may_meet_is_explained(built: Built) -> None:
