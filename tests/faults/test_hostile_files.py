@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 
 from service.local.emulator import Emulator
+from service.usecases.export_trackpoints import json_document
 from service.usecases.read_movie import trackpoints
 from tests.support import uploads
 from tests.support.workshop import SHARED, Workshop, open_workshop
@@ -155,7 +156,10 @@ async def test_a_header_that_promises_seven_frames_of_six_is_traced_to_its_end_a
     traced = await workshop.settled(movie.movie_id)
     assert (traced.status, traced.row["last_frame_tracked"]) == ("tracing completed", 5)
     rows = await trackpoints(workshop.stores, traced)
-    assert sorted({row["frame_number"] for row in rows}) == [0, 1, 2, 3, 4, 5]
+    told = json_document(traced.row, rows)["trackpoint_dicts"]
+    assert sorted({point["frame_number"] for point in told}) == [0, 1, 2, 3, 4, 5]
+    times = {point["time"] for point in told}  # b04: the movie's own
+    assert sorted(times) == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2, 0.25])
     key = workshop.stores.objects.key_of(traced.row["movie_traced_urn"])
     with av.open(io.BytesIO(await workshop.stores.objects.get(key))) as labelled:
         assert sum(1 for _ in labelled.decode(video=0)) == 6
