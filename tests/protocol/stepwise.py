@@ -59,7 +59,7 @@ class StepwiseActor:
     edited: bool = False
     granted: set[str] = field(default_factory=set)
     admitted: str | None = None
-    claimed: bool = False
+    claim_id: str | None = None
 
 
 class StepwiseInterleavings(Interleavings):
@@ -273,13 +273,16 @@ class StepwiseInterleavings(Interleavings):
             actor.granted.add(token)
             self.tokens.append((actor.page.actor, token))
             self.tally.granted += 1
+        if actor.verb == "work" and actor.claim_id and after.row != before.row:
+            assert before.tracing, f"a worker changed a movie that nobody traced: {actor}"
+            assert before.tracing.claim_id == actor.claim_id, f"a worker changed what was another's: {actor}"
         job = after.tracing
         if job and (before.tracing is None or before.tracing.job_id != job.job_id):
             self._saw_admission(actor, before, job.job_id, now)
         if job and job.claim_id and (before.tracing is None or before.tracing.claim_id != job.claim_id):
-            assert (actor.verb, actor.claimed) == ("work", False), actor
+            assert (actor.verb, actor.claim_id) == ("work", None), actor
             assert (job.job_id, job.attempt) not in self.claims, "an attempt was claimed twice"
-            actor.claimed = True
+            actor.claim_id = job.claim_id
             self.claims.add((job.job_id, job.attempt))
             self.tally.claimed += 1
         elif job and job.state == "queued":
