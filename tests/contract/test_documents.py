@@ -183,6 +183,8 @@ async def test_every_link_inside_the_documents_leads_somewhere(built: Built) -> 
             assert (built.folder / name).is_file(), f"{page.name}: {link}"
             if anchor and name in built.pages:
                 assert unquote(anchor) in built.pages[name].anchors, f"{page.name}: {link}"
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert (ROOT / target).exists(), f"README.md: {target}"
 
 
 async def test_the_pages_load_nothing_from_another_host(built: Built) -> None:
