@@ -21,7 +21,7 @@ Values = Callable[[Way], npt.NDArray[np.float64]]
 
 def chart(ways: Sequence[Way], values: Values, name: str, unit: str, *, from_zero: bool = False) -> str:
     """One curve for each marker. `name` says what is shown, for those who cannot see it."""
-    frames = [int(frame) for way in ways for frame in way.frames[[0, -1]] if len(way.frames)]
+    frames = [int(frame) for way in ways if len(way.frames) for frame in way.frames[[0, -1]]]
     shown = [values(way)[way.seen] for way in ways if way.seen.any()]
     if not frames or not shown:
         return ""
