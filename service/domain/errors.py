@@ -10,7 +10,10 @@ TiptraceError
 ├── KeyReused
 ├── TooLarge
 ├── TooMany
-└── Unavailable         StoreUnavailable, OutcomeUnknown, MailFailed
+├── Unavailable         StoreUnavailable, OutcomeUnknown, MailFailed (RegisteredWithoutMail, MailNotSetUp)
+└── EngineCrashed, FenceLost, which stay inside a worker
+
+A few more stand where they are raised: MalformedBody, FileNotThere, UploadMissing, SourceMissing, BadLink.
 
 `code` is for programs, `retryable` says whether the very same request may succeed later. HTTP statuses are known to
 `service.web.problems` alone.
