@@ -46,7 +46,7 @@ _FEWEST_FRAMES = 300  # a job of fewer costs as many calls as one of so many
 async def job(
     movie: Path | None, frames: int, size: str, points: int, movies: int, workers: int, rounds: int, as_json: bool
 ) -> int:
-    """Upload, inspect, trace and publish MOVIES movies at once, and tell what that took beside decoding alone."""
+    """What whole jobs cost beside decoding alone: from the upload to the published result, database and storage too."""
     try:
         with filmed(movie, frames, size) as (path, places):
             decoding, chosen = await asyncio.to_thread(_decoded_alone, path, places, points)

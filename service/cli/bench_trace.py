@@ -29,7 +29,7 @@ _SCENE, _SEED = "circumnutation", 7
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Medians of so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def trace(movie: Path | None, frames: int, size: str, points: int, rounds: int, as_json: bool) -> None:
-    """What decoding, resizing, following, rendering with encoding, and archiving cost, as multiples of decoding."""
+    """What each stage of a trace costs beside decoding alone."""
     with filmed(movie, frames, size) as (path, places):
         try:
             cost = measure(path, places, points, rounds)
