@@ -6,15 +6,18 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
+from limits import parse_many
 from limits.storage import MemoryStorage
 
 from service.bridge import Bridge
 from service.local.emulator import Emulator
+from service.usecases import registration
 from service.web import limits
 from service.web.app import build_app
 from tests.contract.test_pages import logged
@@ -37,12 +40,29 @@ class Shared(MemoryStorage):
         return Shared.one
 
 
+FEW = 8
+"""Instead of the 60 failures that are allowed a minute, so that a test need not make as many."""
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "ASKING_SECONDS", 0.0)
+
+
+def fewer() -> tuple[limits.Rule, ...]:
+    return tuple(replace(rule, often=rule.often.replace("60 per minute", f"{FEW} per minute")) for rule in limits.RULES)
+
+
 class Doors:
     """The same service asked from different client addresses, which is what most limits go by."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, rules: tuple[limits.Rule, ...] = limits.RULES) -> None:
         self.lab = lab
-        self._app = Bridge(build_app(lab.runtime))
+        usual, limits.RULES = limits.RULES, rules
+        try:
+            self._app = Bridge(build_app(lab.runtime))
+        finally:
+            limits.RULES = usual
 
     def from_(self, address: str | None = None) -> httpx.AsyncClient:
         """A client at this address, or at one that nobody had before."""
@@ -52,7 +72,7 @@ class Doors:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def doors(lab: Lab) -> Doors:
-    return Doors(lab)
+    return Doors(lab, fewer())
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -60,7 +80,7 @@ async def far(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> A
     """Behind a trusted proxy, with a storage that others share."""
     settings = {"trusted_proxies": 1, "rate_limit_storage_url": "sharedtest://"}
     async with serving_lab(emulator.endpoint, tmp_path_factory.mktemp("far"), **settings) as running:
-        yield Doors(running)
+        yield Doors(running, fewer())
 
 
 def assert_too_many(answer: httpx.Response) -> None:
@@ -115,7 +135,7 @@ async def test_course_keys_cannot_be_guessed(doors: Doors) -> None:
             return await client.post("/api/register", data=fields)
 
         with logged() as lines:
-            assert await until_refused(guess, 100) == 60
+            assert await until_refused(guess, 100) == FEW
     (line,) = [line for line in lines if line["event"] == "too_many_tries"]
     assert line["level"] == "warning"
     assert line["ipaddr"].startswith("198.51.100.")
@@ -135,7 +155,7 @@ async def test_sign_in_tokens_cannot_be_guessed_also_by_a_program_that_looks_lik
                 assert answer.status_code in (refused, 429)  # noqa: B023
                 return answer
 
-            assert await until_refused(guess, 100) == 60
+            assert await until_refused(guess, 100) == FEW
 
 
 async def test_api_keys_cannot_be_guessed_and_a_valid_key_is_never_held_up(
@@ -194,23 +214,23 @@ async def test_a_household_of_ipv6_is_one_and_ipv4_in_ipv6_is_ipv4(lab: Lab) -> 
 
 
 async def failing_tries(client: httpx.AsyncClient, forwarded: list[str]) -> list[int]:
-    """What 61 bad sign-in tokens get, each sent with the next of these X-Forwarded-For."""
+    """What one bad sign-in token too many gets, each sent with the next of these X-Forwarded-For."""
     headers = itertools.cycle([{"origin": ORIGIN, "x-forwarded-for": addresses} for addresses in forwarded])
-    asked = [await client.post("/signin", data={"token": "x"}, headers=next(headers)) for _ in range(61)]
+    asked = [await client.post("/signin", data={"token": "x"}, headers=next(headers)) for _ in range(FEW + 1)]
     return [answer.status_code for answer in asked]
 
 
 async def test_a_clients_own_word_for_its_address_counts_nothing(doors: Doors) -> None:
     async with doors.from_() as client:
-        assert sorted(await failing_tries(client, [f"203.0.113.{n}" for n in range(61)])) == [403] * 60 + [429]
+        assert sorted(await failing_tries(client, [f"203.0.113.{n}" for n in range(FEW + 1)])) == [403] * FEW + [429]
 
 
 async def test_behind_a_proxy_that_is_trusted_its_word_counts(far: Doors) -> None:
     """What it added itself, that is, and not what the client sent it."""
     async with far.from_() as client:
         assert set(await failing_tries(client, [f"203.0.113.{n}" for n in range(3)])) == {403}
-        same = [f"203.0.113.{n}, 203.0.113.200" for n in range(61)]
-        assert sorted(await failing_tries(client, same)) == [403] * 60 + [429]
+        same = [f"203.0.113.{n}, 203.0.113.200" for n in range(FEW + 1)]
+        assert sorted(await failing_tries(client, same)) == [403] * FEW + [429]
     made = await far.lab.http.post(
         "/api/admin/courses",
         data={"course_id": "proxied"},
@@ -222,7 +242,7 @@ async def test_behind_a_proxy_that_is_trusted_its_word_counts(far: Doors) -> Non
 
 
 async def test_several_machines_count_together_where_a_storage_is_shared(far: Doors) -> None:
-    async with far.from_() as one, Doors(far.lab).from_() as other:
+    async with far.from_() as one, Doors(far.lab, fewer()).from_() as other:
         asked = [
             await client.post("/api/resend-link", data={"email": "shared@school.example"})
             for client in (one, other, other, one)
@@ -245,5 +265,9 @@ async def test_a_shared_storage_that_fails_lets_people_in_and_each_machine_count
     assert [answer.status_code for answer in asked] == [200, 200, 200, 429]
 
 
-async def test_every_rule_is_over_a_view_that_exists(lab: Lab) -> None:
+async def test_every_rule_is_over_a_view_that_exists_and_lets_a_lecture_hall_in(lab: Lab) -> None:
+    for rule in limits.RULES:
+        if rule.per is limits.client_network and not rule.failures:
+            assert parse_many(rule.often)[0].amount >= (20 if "bulk" in rule.endpoint else 120)
+    assert [rule.often for rule in limits.RULES if rule.failures] == ["60 per minute", "60 per minute; 300 per hour"]
     assert {rule.endpoint for rule in limits.RULES} <= set(build_app(lab.runtime).view_functions)

@@ -15,7 +15,7 @@ from service.local.emulator import Emulator
 from service.store.expressions import Update
 from service.store.schema import COURSE_USERS, COURSES, EMAILS, USERS
 from service.store.table import Change
-from service.usecases import people
+from service.usecases import people, registration
 from tests.support.mailroom import MailRoom, mail_room, token_in
 from tests.support.service import ORIGIN, Lab, serving_lab
 
@@ -67,7 +67,8 @@ async def school(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(autouse=True)
-def _kind_again(school: School) -> None:
+def _kind_again(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "ASKING_SECONDS", 0.0)
     school.room.refuse = None
     school.room.said.clear()
 
@@ -208,7 +209,8 @@ async def test_a_failing_mail_server_loses_no_registration_and_a_new_link_comes_
     assert (await school.sign_in(link))["user_name"] == "Patient"
 
 
-async def test_asking_for_a_link_tells_nobody_who_exists(school: School) -> None:
+async def test_asking_for_a_link_tells_nobody_who_exists(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "ASKING_SECONDS", 0.25)
     key = await school.course("secret")
     await school.register(key, "exists@school.example")
     conversations, answers = [], []
