@@ -24,6 +24,7 @@ _BLACK = color_of_bgr(0, 0, 0)
 _WHITE = color_of_bgr(255, 255, 255)[0]
 _LOST = color_of_bgr(150, 150, 150)
 _TICK = Fraction(1, 90_000)  # seconds: fine enough for every camera's clock
+_LONGEST = 3600.0  # seconds between two frames: a broken clock must not lead beyond what the file format can tell
 Spot = tuple[float, float]
 # No frame waits for a later one: a browser steps exactly, a quarter of the encoder's time is spared, and a plant's
 # movie, which changes little from frame to frame, grows by nothing.
@@ -126,7 +127,7 @@ class LabelledMovie:
         """When the frame is shown, seconds."""
         if self._frames:
             gap = 0.0 if time is None or self._time is None else time - self._time
-            self._now += gap if gap >= _TICK else self._usual
+            self._now += min(gap, _LONGEST) if gap >= _TICK else self._usual
         self._time = time
         return self._now
 
