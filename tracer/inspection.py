@@ -61,7 +61,7 @@ class Survey:
             pixel_aspect=movie.view.pixel_aspect,
             promised_frames=movie.promised_frames,
             decoded_frames=self._frames,
-            duration=span + (float(np.median(gaps)) if len(gaps) else 1.0 / movie.fps),
+            duration=max(0.0, span + (float(np.median(gaps)) if len(gaps) else 1.0 / movie.fps)),  # clocks can run back
             fps=fps,
             variable_frame_rate=variable,
             browser_playable=_browser_playable(movie),
