@@ -320,13 +320,13 @@ def test_a_giant_raster_costs_no_memory_while_it_is_refused(plain: Path, tmp_pat
 def test_a_decoder_without_memory_is_no_damaged_movie(plain: Path, tmp_path: Path) -> None:
     """A25: or else a movie that needs more than a job may have would be called short, and traced as such."""
     path = tmp_path / "greedy.mp4"
-    path.write_bytes(greedy())
+    path.write_bytes(greedy(1200, 900))
     report = (
         "import pathlib, re, resource, sys\n"
         "from tracer.media import inspect\n"
         "inspect(sys.argv[2])  # the libraries' own memory\n"
         "now = int(re.search(r'VmData:\\s+(\\d+)', pathlib.Path('/proc/self/status').read_text())[1]) << 10\n"
-        "resource.setrlimit(resource.RLIMIT_DATA, (now + (60 << 20),) * 2)\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (now + (36 << 20),) * 2)\n"
         "try:\n"
         "    print(inspect(sys.argv[1]).decoded_frames)\n"
         "except MemoryError:\n"
