@@ -1,0 +1,127 @@
+"""Addresses, names, courses, rights and sentences: pure rules, tried at their edges (A30, A31)."""
+
+from __future__ import annotations
+
+import itertools
+from email.headerregistry import Address
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.access import Actor, check_oversee, may_read_event, may_read_members, sees_course
+from service.domain.address import checked_name, named_address, normal_email
+from service.domain.audit import OPERATOR, EventType, event
+from service.domain.courses import checked_course_id, shown_course, shown_user
+from service.domain.errors import InvalidParameter, MovieNotFound, NoRight
+from service.domain.movie import movie_from_row
+from service.domain.narration import sentence
+
+MEMBER = Actor("member", "Member", courses=frozenset({"bio"}))
+TEACHER = Actor("teacher", "Teacher", courses=frozenset({"bio"}), admin_of=frozenset({"bio"}))
+AUDITOR = Actor("auditor", "Auditor", roles=frozenset({"superauditor"}))
+ROOT = Actor("root", "Root", roles=frozenset({"superadmin"}))
+
+
+@given(st.text(max_size=40) | st.emails() | st.emails().map(lambda a: f" {a.upper()}\t"))
+def test_a_normal_address_is_normal_already_and_is_one_address_a30(typed: str) -> None:
+    try:
+        email = normal_email(typed)
+    except InvalidParameter:
+        return
+    assert normal_email(email) == normal_email(email.upper()) == email
+    local, _, domain = email.rpartition("@")
+    assert str(Address("", local, domain)) == email, "as a header writes it, without quotes"
+    assert not set(email) & set(' \t\r\n\x00,;<>"()[]\\:')
+    assert domain.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "email"),
+    [
+        ("ada@x.example", "", "ada@x.example"),
+        ("Ada Green <ada@x.example>", "Ada Green", "ada@x.example"),
+        (' "Green, Ada"  <ada@x.example> ', "Green, Ada", "ada@x.example"),
+        ("<ada@x.example>", "", "ada@x.example"),
+        ("Ada <ada@x.example", "", "Ada <ada@x.example"),
+        ("<<ada@x.example>>", "", "<<ada@x.example>>"),
+    ],
+)
+def test_a_line_of_a_list_is_an_address_or_a_name_with_one(text: str, name: str, email: str) -> None:
+    assert named_address(text) == (name, email)
+
+
+def test_a_name_is_kept_as_people_write_it_and_is_never_empty() -> None:
+    assert checked_name("  Łukasz Žižka ", "l@x.example") == "Łukasz Žižka"
+    assert checked_name("می‌خواهم", "l@x.example") == "می‌خواهم", "a joiner is a letter's business"
+    assert checked_name(" ", "lukasz@x.example") == "lukasz"
+    for bad in ("a\nb", "a\x7fb", "a\u2028b", "a\u202eb", "\ud800", "x" * 101):
+        with pytest.raises(InvalidParameter):
+            checked_name(bad, "l@x.example")
+
+
+@pytest.mark.parametrize("course_id", ["bio-101", "Bio 101", "ökologie", "7", "a.b_c~d:e@f", "x" * 100])
+def test_a_course_id_is_free_text_that_can_stand_in_an_address(course_id: str) -> None:
+    assert checked_course_id(f" {course_id} ") == course_id
+
+
+def test_a_course_shows_its_key_to_those_alone_who_may_let_others_in() -> None:
+    stored = {"course_id": "bio", "course_name": "Bio", "course_key": "k", "max_enrollment": 5, "enrolled": 2, "x": 1}
+    assert shown_course(stored, administers=False) == {"course_id": "bio", "course_name": "Bio", "course_admin": False}
+    assert shown_course(stored, administers=True)["course_key"] == "k"
+    assert "x" not in shown_course(stored, administers=True)
+
+
+def test_a_user_of_an_older_service_can_be_shown_and_nothing_that_was_not_named_is() -> None:
+    told = shown_user({"user_id": "u1", "courses": frozenset({"b", "a"}), "password": "secret", "superadmin": 1})
+    assert told == {
+        "user_id": "u1", "user_name": "", "email": "", "primary_course_id": "", "courses": ["a", "b"], "admin_of": [],
+        "roles": ["superadmin"], "enabled": True, "created": 0,
+    }  # fmt: skip
+
+
+def test_who_looks_into_the_store_oversees_the_movie() -> None:
+    movie = movie_from_row({"movie_id": "m1", "user_id": "member", "course_id": "bio", "published": True})
+    for actor in (TEACHER, AUDITOR, ROOT):
+        assert check_oversee(actor, movie) is movie
+    with pytest.raises(NoRight):
+        check_oversee(MEMBER, movie)
+    with pytest.raises(MovieNotFound):
+        check_oversee(ROOT, None)
+
+
+def test_rights_of_courses_and_events_at_their_edges() -> None:
+    seen = [(sees_course(actor, "bio"), may_read_members(actor, "bio")) for actor in (MEMBER, TEACHER, AUDITOR, ROOT)]
+    assert seen == [(True, False), (True, True), (True, True), (True, True)]
+    assert not sees_course(TEACHER, "chem")
+    own = {"user_id": "member", "course_id": "chem"}
+    about = {"user_id": "root", "subject_user_id": "member", "course_id": "chem"}
+    others = {"user_id": "root", "course_id": "bio"}
+    nobodys = {"user_id": "root"}
+    for actor, readable in ((MEMBER, [1, 1, 0, 0]), (TEACHER, [0, 0, 1, 0]), (AUDITOR, [1] * 4), (ROOT, [1] * 4)):
+        assert [int(may_read_event(actor, one)) for one in (own, about, others, nobodys)] == readable, actor.name
+
+
+@pytest.mark.parametrize("event_type", get_args(EventType))
+def test_every_event_has_a_sentence_whatever_it_lacks(event_type: str) -> None:
+    fields: dict[str, Any] = {
+        "movie_id": "m", "course_id": "c", "subject_user_id": "s", "frames": 1, "elapsed_seconds": 90.4,
+        "error_summary": "It {looks} cut off.",
+    }  # fmt: skip
+    names = {("user", "u"): "Ada {0}", ("user", "s"): "Ben", ("movie", "m"): "Bean", ("course", "c"): "Bio"}
+    for number in range(len(fields) + 1):
+        for some in itertools.combinations(fields, number):
+            for user_id in ("u", "unknown", OPERATOR):
+                told = event("l", event_type, 0, user_id=user_id, **{name: fields[name] for name in some})
+                said = sentence(told, lambda kind, identity: names.get((kind, identity)))
+                assert said[0] == "“" or said[0].isupper(), said
+                assert said.endswith((".", "?")), said
+                assert "None" not in said
+                assert "  " not in said
+                assert not any(placeholder in said for placeholder in ("{who}", "{movie}", "{why}")), said
+
+
+def test_an_event_of_a_newer_version_is_told_without_breaking() -> None:
+    told = sentence({"event_type": "movie.sung.to", "user_id": "u"}, lambda *_: "Ada")
+    assert told == "Ada did something that this version does not know."
