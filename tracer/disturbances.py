@@ -102,7 +102,7 @@ class Disturbance:
             light *= _shadow(light.shape[1], number, kind.shadow)
         if kind.noise:
             rng = np.random.default_rng([self.seed, number])
-            light += rng.normal(0, kind.noise, (*light.shape[:2], 1)).astype(np.float32)
+            light += np.float32(kind.noise) * rng.standard_normal((*light.shape[:2], 1), np.float32)
         exposed: Picture = np.clip(light + 0.5, 0, 255).astype(np.uint8)
         return exposed
 

@@ -25,7 +25,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     Hybrid.name: Hybrid,
 }
 DEFAULT_STRATEGY = Hybrid.name
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 class Follower:

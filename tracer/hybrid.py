@@ -25,6 +25,9 @@ from tracer.template import PAD, Bank, Complexes, Flags, Indices, padded
 _HOLD = 2  # frames for which a point that is not seen goes on with its last velocity
 _MISSES = 3  # frames of uncertainty after which a point is lost
 _PROOFS = 3  # frames for which a point that was found again must be followed
+_LOOSE = 0.5  # variance of a place per slack of its key and share of the picture that differs; fitted to known truth
+_SPINNING = 80.0  # by which that grows per square of radians that the patch turned since the last frame
+_FADES = 0.8  # share of an estimated error that is left one frame later at least
 _LOOK_AROUND = 6  # frames between two looks at the wider surroundings
 
 
@@ -119,12 +122,17 @@ class Hybrid:
         steady = np.where(points.misses[which] == 0, 0.6, 0.5)
         points.velocity[which] = steady * moved + (1 - steady) * points.velocity[which]
         points.speed[which] += 0.03 * (np.abs(moved) - points.speed[which])
-        spin = points.spin[which] + np.where(step.pulled, step.m / points.m[which], 1.0)
+        turn = step.m / points.m[which]
+        spin = points.spin[which] + np.where(step.pulled, turn, 1.0)
         points.spin[which] = spin / np.maximum(np.abs(spin), 0.1)
         points.c[which], points.m[which], points.last_patch[which] = step.c, step.m, step.patch
         key_var = self._bank.var[which, points.key[which]]
         points.drift[which] = drift = np.where(step.pulled, key_var, points.drift[which] + 0.02)
-        points.err[which] = np.sqrt(0.04 + np.minimum(step.closure, 4.0) ** 2 + drift + (1.5 * (1 - step.z)) ** 2)
+        # A patch that spins or changes its size is one that rolls along an edge, more often than one that moves so.
+        rolling = _LOOSE * (1 - step.z) * (1 + _SPINNING * np.angle(turn) ** 2) + np.log(np.abs(step.m)) ** 2
+        loose = self._bank.slack[which, points.key[which]] * rolling
+        err = np.sqrt(0.04 + np.minimum(step.closure, 4.0) ** 2 + drift + loose)
+        points.err[which] = np.maximum(err, _FADES * points.err[which])
         points.misses[which] = 0
         twin = self._bank.amb[which, points.key[which]]
         usual = (np.abs(moved) <= 4 + 4 * points.speed[which]) | (step.z > np.clip(twin + 0.25, 0.88, 0.97))
@@ -133,6 +141,7 @@ class Hybrid:
         if self._now.step % _LOOK_AROUND == 0 and len(which):
             self._memory.look_around(which, self._now)
         self._memory.renew(which, step, self._now)
+        points.err[which] = np.maximum(points.err[which], np.sqrt(points.drift[which]))  # a new key is less sure
 
     def _miss(self, which: Indices, step: Step, carried: Complexes) -> None:
         """Do not believe it: look for each point at once, hold it if that fails, give it up if that went on."""

@@ -15,6 +15,7 @@ from tracer.template import MAX_KEYS, Bank, Indices, alike_in_colour, normalised
 _WORN = 0.88  # likeness below which a key no longer shows what the place looks like
 _FITS = 0.88  # likeness above which another key still does
 _YOUNG = 4  # frames for which a key is kept whatever happens
+_HANDED_ON = 1.3  # share of the looser one's slack, times the likeness that is missing, that a new key is less sure by
 _RETRY = 10  # frames after which a point goes back to a surer key if that fits
 
 
@@ -88,7 +89,7 @@ class Memory:
     def _add(self, n: int, now: Now, z: float) -> None:
         points, bank = self.points, self.bank
         parent = int(points.key[n])
-        var = max(float(bank.var[n, parent]), float(points.drift[n])) + 0.05 + 0.3 * (1 - z)
+        var = max(float(bank.var[n, parent]), float(points.drift[n])) + 0.1
         free = np.flatnonzero(~bank.used[n])
         if len(free):
             key = int(free[0])
@@ -96,7 +97,8 @@ class Memory:
             dated = np.where(np.arange(MAX_KEYS) == parent, np.inf, bank.born[n].astype(float))
             key = 1 + int(np.argmin(dated[1:]))  # key 0 is the person's word
         self._remember(n, key, now, var=var, gen=int(bank.gen[n, parent]) + 1)
-        points.key[n], points.drift[n] = key, var
+        bank.var[n, key] += _HANDED_ON * max(float(bank.slack[n, parent]), float(bank.slack[n, key])) * (1 - z)
+        points.key[n], points.drift[n] = key, bank.var[n, key]
         self.look_back(np.array([n]), now)
 
     def _remember(self, n: int, key: int, now: Now, *, var: float, gen: int) -> None:

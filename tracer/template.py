@@ -119,7 +119,8 @@ class Bank:
 
     Arrays are indexed [point, key]. `var` is the variance of the key's own place (pixels squared), `gen` how many
     keys lie between it and the person's word, `born` the step at which it was made, `amb` its likeness with the most
-    similar other place nearby (1: there is a twin).
+    similar other place nearby (1: there is a twin). `slack` tells how badly the picture holds the key in its loosest
+    direction: pixels squared of displacement per share of the picture that differs; an edge slides, a spot does not.
     """
 
     def __init__(self, points: int) -> None:
@@ -128,6 +129,7 @@ class Bank:
         self.weight = np.zeros((*shape, AREA), np.float32)
         self.reader = np.zeros((*shape, 6, AREA), np.float32)
         self.contrast = np.zeros(shape, np.float32)
+        self.slack = np.zeros(shape)
         self.var = np.zeros(shape)
         self.gen = np.zeros(shape, np.int64)
         self.born = np.zeros(shape, np.int64)
@@ -164,7 +166,7 @@ class Bank:
     def _make_reader(self, point: int, key: int) -> None:
         """The matrix that reads a patch in one product: the step in four rows, then mean and likeness."""
         patch, weight = self.patch[point, key], self.weight[point, key]
-        self.reader[point, key, :4] = _solver(patch, weight, float(self.contrast[point, key]))
+        self.reader[point, key, :4], self.slack[point, key] = _solver(patch, weight, float(self.contrast[point, key]))
         self.reader[point, key, 4], self.reader[point, key, 5] = weight, weight * patch
 
     def align(
@@ -207,9 +209,9 @@ def _read(reader: Floats, patch: Floats, weight: Floats) -> tuple[Floats, Floats
     return read, np.sqrt(np.maximum(square - read[:, 4] ** 2, np.float32(1e-6)))
 
 
-def _solver(patch: Floats, weight: Floats, contrast: float) -> Floats:
+def _solver(patch: Floats, weight: Floats, contrast: float) -> tuple[Floats, float]:
     """The (4, AREA) matrix that turns a difference of normalised patches into a step (dx, dy, da, db) of the key's
-    warp.
+    warp, and the key's slack (see `Bank`).
 
     Directions that only change gain and offset are taken out. A dull patch is damped, its turn and scale most of all.
     """
@@ -221,7 +223,8 @@ def _solver(patch: Floats, weight: Floats, contrast: float) -> Floats:
         jacobian -= np.outer(direction, (weight * direction) @ jacobian) / max(norm, 1e-9)
     weighted = (jacobian * weight[:, None]).T
     hessian = weighted @ jacobian
+    slack = 1 / max(float(np.linalg.eigvalsh(hessian[:2, :2])[0]), 1e-3)
     dull = (_NOISE / max(contrast, 0.1)) ** 2
     hessian += np.diag([0.02 * dull, 0.02 * dull, 25 * dull + 0.02 * hessian[2, 2], 25 * dull + 0.02 * hessian[3, 3]])
     hessian += 1e-6 * np.eye(4)
-    return np.linalg.solve(hessian, weighted).astype(np.float32)
+    return np.linalg.solve(hessian, weighted).astype(np.float32), slack

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 """Changes when the same inputs would give another result; part of every stored frame and output name."""
 
 

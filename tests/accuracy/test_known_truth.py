@@ -18,21 +18,21 @@ from tracer.follow import DEFAULT_STRATEGY, STRATEGIES
 from tracer.model import FrameResult
 from tracer.synthetic import Scene
 
-SEED, FRAMES = 41, 60
+SEED, FRAMES = 41, 50
 Traced = tuple[Scene, list[FrameResult]]
 Trace = Callable[[str, str], Traced]
 
 # Least share (percent) of points within 1, 2, 4, 8, 16 px, averaged, by the default strategy.
 BARS = {
-    "circumnutation": 98, "gravitropism": 98, "noise": 96, "flicker": 96, "daynight": 96, "shake": 96, "jump": 96,
-    "occlusion": 95, "blur": 88, "texture": 97, "dropped": 94, "compression": 76, "sweep": 88, "endcard": 96,
-    "combined": 84,
+    "circumnutation": 99, "gravitropism": 99, "growth": 97, "noise": 98, "flicker": 98, "daynight": 98, "shake": 98,
+    "jump": 98, "occlusion": 98, "blur": 95, "texture": 97, "dropped": 98, "compression": 80, "sweep": 97,
+    "endcard": 98, "combined": 93,
 }  # fmt: skip
 
 
 # Most points (percent of those called seen) that may lie more than 8 px off. The blocks of a codec at its worst fool a
 # marker on a leaf's very tip: it slides off the leaf by a few pixels and takes the new place for its own.
-MOST_WRONG = {"compression": 7.0}
+MOST_WRONG = {"compression": 9.0}
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +105,8 @@ def test_the_default_strategy_beats_the_others_over_all_scenes(traced: Trace) ->
 
 def test_what_is_hidden_is_not_called_seen(traced: Trace) -> None:
     found = judged(traced, "occlusion")
-    hidden = int((~found.visible).sum())
-    assert hidden >= 5
-    assert found.false_alarms <= 2  # a frame at either edge of the hiding leaf
+    assert (~found.visible).sum() >= 5
+    assert found.false_alarms <= 1
 
 
 def test_a_promotion_card_counts_as_nothing(traced: Trace) -> None:
@@ -130,21 +129,15 @@ def test_the_measured_movement_is_the_true_one(traced: Trace, name: str) -> None
 
 
 def test_the_estimated_error_tells_good_from_bad(traced: Trace) -> None:
-    """B13: among the points called seen, those with a small estimate are nearer to the truth than the others."""
-    errors, estimates = [], []
-    for name in ("compression", "combined", "blur", "circumnutation"):
-        scene, results = traced(name, DEFAULT_STRATEGY)
-        truth = {(row.frame_number, row.label): row for row in scene.truth}
-        for result in results[1:]:
-            for n, marker in enumerate(scene.markers):
-                row = truth[result.frame_number, marker.label]
-                if result.status[n] and row.visible:
-                    errors.append(np.hypot(result.points[n, 0] - row.x, result.points[n, 1] - row.y))
-                    estimates.append(result.err[n])
-    error, estimate = np.array(errors), np.array(estimates)
+    """B13: those with a small estimate are nearer to the truth than the others, and hardly any is farther from it than
+    three times its estimate.
+    """
+    found = Judged.together([judged(traced, name) for name in ("compression", "combined", "blur", "circumnutation")])
+    measured = found.seen & found.visible
+    error, estimate = found.error[measured], found.estimate[measured]
     sure = estimate <= np.median(estimate)
     assert error[sure].mean() < 0.5 * error[~sure].mean()
-    assert (error <= np.maximum(2.0, 3 * estimate)).mean() > 0.9
+    assert found.calibration > 90
 
 
 def apex(scene: Scene, results: list[FrameResult]) -> np.ndarray:
