@@ -105,7 +105,7 @@ async def traced(lab: Lab) -> str:
             {"marker_id": "r0", "x": 300.0, "y": 100.0, "status": 1, "err": 0.0},
             {"marker_id": "r10", "x": 400.0, "y": 100.0, "status": 1, "err": 0.0},
         ]
-        await write(Put(FRAMES, {"movie_id": made, "frame_number": n, "trackpoints": points}))
+        await write(Put(FRAMES, {"movie_id": made, "frame_number": n, "job_id": "j", "trackpoints": points}))
     return made
 
 
