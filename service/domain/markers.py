@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID, uuid5
 
 from service.domain.errors import InvalidParameter, LabelTaken
 
@@ -25,7 +26,58 @@ DEFAULTS: tuple[tuple[str, float, float], ...] = (
 """Where an untouched movie's markers wait: label, x, y in image coordinates (origin upper left)."""
 
 MarkerMap = dict[str, dict[str, Any]]
-"""marker_id -> {label, color, undeletable}."""
+"""marker_id -> {label, color, undeletable, stored_label}.
+
+`stored_label` is the name under which points of the older service, which carry no marker id, mean this marker. It stays
+when the marker is renamed.
+"""
+
+_OF_LABELS = UUID("5d0c1a52-6f0e-4f7e-9c0b-7a1f2d3e4b5c")
+"""The namespace of marker ids that are derived from labels. It must never change: stored maps hold such ids."""
+
+
+def label_id(label: str) -> str:
+    """The marker id of a point that has only a label: the same for the same name, in every frame and process."""
+    return uuid5(_OF_LABELS, _plain(label)).hex
+
+
+def _plain(label: Any) -> str:
+    """A stored label as a person would type it; points of the older service may carry none."""
+    return unicodedata.normalize("NFC", str(label or "")).strip()
+
+
+def identified(points: Sequence[Mapping[str, Any]], labels: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The points, each with a marker id: label-only ones mean the map's marker of that name, else `label_id`'s."""
+    if all(point.get("marker_id") for point in points):
+        return [dict(point) for point in points]
+    meant = {entry.get("label"): marker for marker, entry in labels.items()}
+    meant |= {entry["stored_label"]: marker for marker, entry in labels.items() if entry.get("stored_label")}
+    return [
+        dict(point) if point.get("marker_id") else {**point, "marker_id": meant.get(label) or label_id(label)}
+        for point in points
+        for label in [_plain(point.get("label"))]
+    ]
+
+
+def with_markers_of(points: Sequence[Mapping[str, Any]], labels: MarkerMap) -> MarkerMap:
+    """The map, with the markers added that identified points name by their own label and the map does not know.
+
+    What it was given is not changed.
+    """
+    known: MarkerMap | None = None
+    for point in points:
+        marker, label = point["marker_id"], _plain(point.get("label"))
+        if not label or marker in (known or labels):
+            continue
+        known = known or {other: dict(entry) for other, entry in labels.items()}
+        color = point.get("color")
+        known[marker] = {
+            "label": label,
+            "color": color if _is_color(color) else _color(known),
+            "stored_label": label,
+            **({"undeletable": True} if point.get("undeletable") else {}),
+        }
+    return known or labels
 
 
 def checked_label(label: Any, name: str = "label") -> str:
@@ -151,17 +203,20 @@ def renamed(known: Mapping[str, Mapping[str, Any]], old: str, new: str) -> Marke
         raise InvalidParameter("old_label", "no marker of this movie has this name")
     if new in by_label and new != old:
         raise LabelTaken(label=new)
-    labels[by_label[old]]["label"] = new
+    entry = labels[by_label[old]]
+    if new != old and all(other.get("stored_label") != old for other in labels.values()):
+        entry.setdefault("stored_label", old)
+    entry["label"] = new
     return labels
 
 
 def shown_point(point: Mapping[str, Any], labels: Mapping[str, Mapping[str, Any]], frame_number: int) -> dict[str, Any]:
-    """One trackpoint as the contract shows it. A label-only legacy point keeps its own label."""
-    marker = point.get("marker_id")
-    entry = labels.get(marker or "") or {}
+    """One identified trackpoint as the contract shows it. A marker that the map does not know keeps its own label."""
+    marker = point["marker_id"]
+    entry = labels.get(marker) or {}
     return {
         "frame_number": frame_number,
-        "marker_id": marker or point.get("label", ""),
+        "marker_id": marker,
         "label": entry.get("label") or point.get("label") or "",
         "x": float(point["x"]),
         "y": float(point["y"]),

@@ -8,6 +8,7 @@ from typing import Any
 
 from service.domain.failures import WORKER_LOST, sentence
 from service.domain.lease import AnalysisLease, TracingLease
+from service.domain.markers import identified
 
 UPLOADING = "uploading"
 PROCESSING = "processing"
@@ -203,13 +204,20 @@ def condition(movie: Movie, now: int, max_attempts: int) -> Condition:
     return Condition(FAILED, WORKER_LOST, sentence(WORKER_LOST), resuming)
 
 
-def frame_shows(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The trackpoints of one stored frame item that a reader may see.
+_NO_MARKERS: Mapping[str, Mapping[str, Any]] = {}
+
+
+def frame_shows(
+    movie: Movie, item: Mapping[str, Any], labels: Mapping[str, Mapping[str, Any]] = _NO_MARKERS
+) -> list[dict[str, Any]]:
+    """The trackpoints of one stored frame item that a reader may see, each with its marker id.
+
+    `labels` is the movie's marker map; label-only points of the older service mean its markers.
 
     Inside a hidden span only the hiding job's own frames, edits made after it began, and (if it keeps them) points
     that a person placed are shown.
     """
-    points: list[dict[str, Any]] = _turned(movie, item) or []
+    points = identified(_turned(movie, item), labels)
     span = movie.hidden
     if span is None or not span.first <= item["frame_number"] <= span.last:
         return points
@@ -227,9 +235,12 @@ def is_legacy_frame(movie: Movie, item: Mapping[str, Any]) -> bool:
     return not ours and movie.row.get("trackpoint_origin") != ORIGIN
 
 
-def _turned(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """The stored points with their origin at the lower left. Nothing is written: reading twice cannot turn twice."""
-    points = item.get("trackpoints")
-    if not points or not is_legacy_frame(movie, item):
+def _turned(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The stored points with their origin at the lower left. Nothing is written: reading twice cannot turn twice.
+
+    Points of a movie of unknown height stay as they are stored: there is nothing to turn them by.
+    """
+    points: list[dict[str, Any]] = item.get("trackpoints") or []
+    if not points or not movie.frame_height or not is_legacy_frame(movie, item):
         return points
     return [{**point, "y": round(movie.frame_height - float(point["y"]), 1)} for point in points]

@@ -24,6 +24,7 @@ from service.domain.receipt import Intent
 from service.store.expressions import Update
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
+from service.usecases.known_markers import known_markers
 
 _ROUNDS = 4
 Plan = Callable[[Movie], Awaitable[tuple[Update, list[Write]]]]
@@ -46,13 +47,13 @@ async def put_frame_trackpoints(
     async def plan(movie: Movie) -> tuple[Update, list[Write]]:
         if not 0 <= frame_number < max(1, movie.total_frames):
             raise FrameNotFound(frame=frame_number)
-        known = await stores.frames.markers(movie_id)
+        known, unwritten = await known_markers(stores, movie)
         sent, labels = checked_points(trackpoints, known, stores.ids.token)
         stored = await stores.frames.get(movie_id, frame_number)
-        points = unmoved_kept(sent, frame_shows(movie, stored)) if stored else sent
+        points = unmoved_kept(sent, frame_shows(movie, stored, known)) if stored else sent
         time = stored.get("time") if stored else None  # a frame keeps its timestamp
         writes: list[Write] = [stores.frames.placed_write(movie_id, frame_number, points, movie.edit_seq + 1, time)]
-        if labels != known:
+        if labels != known or unwritten:
             writes.append(stores.frames.marker_map_write(movie_id, labels))
         return Update(set={"needs_retracing": 1}), writes
 
@@ -93,13 +94,14 @@ async def _seed_new_start(stores: Stores, movie: Movie, start: int) -> list[Writ
     stored = await stores.frames.get(movie.movie_id, start)
     if stored and frame_shows(movie, stored):
         return []
+    labels, unwritten = await known_markers(stores, movie)
     old = await stores.frames.get(movie.movie_id, movie.trim_start)
-    points = frame_shows(movie, old) if old else []
+    points = frame_shows(movie, old, labels) if old else []
     if not points:
         return []
     placed = [{**point, "placed": "user", "status": 1, "err": 0.0} for point in points]
     time = stored.get("time") if stored else None
-    return [stores.frames.placed_write(movie.movie_id, start, placed, movie.edit_seq + 1, time)]
+    return [stores.frames.placed_write(movie.movie_id, start, placed, movie.edit_seq + 1, time), *unwritten]
 
 
 async def set_fpm(
@@ -136,7 +138,8 @@ async def rename_marker(
     """One write to the marker map: frames name markers by id, so the new name shows everywhere at once."""
 
     async def plan(movie: Movie) -> tuple[Update, list[Write]]:
-        labels = renamed(await stores.frames.markers(movie_id), old_label, new_label)
+        known, _ = await known_markers(stores, movie)
+        labels = renamed(known, old_label, new_label)
         return Update(), [stores.frames.marker_map_write(movie_id, labels)]
 
     return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
@@ -159,11 +162,12 @@ async def reset_tracing(
         span = hull(movie.hidden, span)
         writes: list[Write] = []
         kept = await stores.frames.get(movie_id, movie.trim_start)
-        points = frame_shows(movie, kept) if kept else []
-        if kept and points:
-            writes.append(
-                stores.frames.placed_write(movie_id, movie.trim_start, points, movie.edit_seq + 1, kept.get("time"))
-            )
+        if kept:
+            labels, writes = await known_markers(stores, movie)
+            points = frame_shows(movie, kept, labels)
+            if points:
+                seq = movie.edit_seq + 1
+                writes.append(stores.frames.placed_write(movie_id, movie.trim_start, points, seq, kept.get("time")))
         hidden = {
             "hidden_from": span.first,
             "hidden_to": span.last,

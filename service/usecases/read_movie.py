@@ -7,10 +7,11 @@ from typing import Any
 
 from service.domain.access import Actor, check_read, may_edit
 from service.domain.errors import InvalidParameter
-from service.domain.markers import default_points, shown_point
+from service.domain.markers import MarkerMap, default_points, shown_point, with_markers_of
 from service.domain.movie import FAILED, Movie, condition, frame_shows
 from service.store.movies import ANALYSIS, HIDDEN, JOB
 from service.store.stores import Stores
+from service.usecases.known_markers import known_markers
 
 MAX_FRAMES_AT_ONCE = 10_000
 _INTERNAL = frozenset(
@@ -129,10 +130,10 @@ async def frames(stores: Stores, movie: Movie, first: int, count: int) -> dict[s
     """`count` frames from `first`: {"n": {"markers": [...]}}. An untouched movie shows its default markers."""
     if first < 0 or not 1 <= count <= MAX_FRAMES_AT_ONCE:
         raise InvalidParameter("frame_count", f"must be between 1 and {MAX_FRAMES_AT_ONCE}, from a frame >= 0")
-    labels = await stores.frames.markers(movie.movie_id, consistent=False)
+    labels = known = await stores.frames.markers(movie.movie_id, consistent=False)
     found: dict[str, dict[str, Any]] = {}
     async for item in stores.frames.span(movie.movie_id, first, first + count - 1):
-        shown = shown_frame(movie, item, labels)
+        shown, known = shown_frame(movie, item, known)
         if shown["markers"]:
             found[str(item["frame_number"])] = shown
     if not labels and movie.trim_start not in map(int, found) and first <= movie.trim_start < first + count:
@@ -141,12 +142,15 @@ async def frames(stores: Stores, movie: Movie, first: int, count: int) -> dict[s
     return found
 
 
-def shown_frame(movie: Movie, item: Mapping[str, Any], labels: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def shown_frame(movie: Movie, item: Mapping[str, Any], labels: MarkerMap) -> tuple[dict[str, Any], MarkerMap]:
+    """The frame as it is told, and the marker map with what label-only points added to it: a colour for each."""
     number = item["frame_number"]
-    shown: dict[str, Any] = {"markers": [shown_point(p, labels, number) for p in frame_shows(movie, item)]}
+    points = frame_shows(movie, item, labels)
+    labels = with_markers_of(points, labels)
+    shown: dict[str, Any] = {"markers": [shown_point(point, labels, number) for point in points]}
     if item.get("time") is not None:
         shown["time"] = item["time"]
-    return shown
+    return shown, labels
 
 
 async def trackpoints(stores: Stores, movie: Movie) -> list[dict[str, Any]]:
@@ -154,7 +158,7 @@ async def trackpoints(stores: Stores, movie: Movie) -> list[dict[str, Any]]:
     labels = await stores.frames.markers(movie.movie_id, consistent=False)
     rows: list[dict[str, Any]] = []
     async for item in stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end):
-        shown = shown_frame(movie, item, labels)
+        shown, labels = shown_frame(movie, item, labels)
         time = shown.get("time")
         rows += [point if time is None else {**point, "time": time} for point in shown["markers"]]
     return rows
@@ -162,9 +166,9 @@ async def trackpoints(stores: Stores, movie: Movie) -> list[dict[str, Any]]:
 
 async def marker_reach(stores: Stores, movie: Movie, label: str) -> int:
     """In how many frames a reader sees the marker of this label."""
-    labels = await stores.frames.markers(movie.movie_id)
+    labels, _ = await known_markers(stores, movie)
     wanted = {marker for marker, entry in labels.items() if entry.get("label") == label}
     count = 0
     async for item in stores.frames.span(movie.movie_id, 0, max(0, movie.total_frames - 1), consistent=True):
-        count += any(point.get("marker_id") in wanted for point in frame_shows(movie, item))
+        count += any(point["marker_id"] in wanted for point in frame_shows(movie, item, labels))
     return count

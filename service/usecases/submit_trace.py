@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,7 @@ from service.store import conditions as when
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
 from service.usecases.end_job import commit_end, replaced_writes
+from service.usecases.known_markers import known_markers
 from service.usecases.start_job import accepted_receipt, announce, queued_lease, start_event
 
 _ROUNDS = 4
@@ -89,7 +90,7 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
             return replay(existing, digest)
         _check_ready(stores, movie, now)
         first, last = _frame_range(movie, order)
-        inputs = await _inputs(stores, movie, order, first, last)
+        inputs, unwritten = await _inputs(stores, movie, order, first, last)
         receipt = accepted_receipt(
             stores,
             actor,
@@ -101,7 +102,7 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
             inputs=inputs,
             client_version=order.client_version,
         )
-        if await _admitted(stores, actor, movie, order, receipt, now):
+        if await _admitted(stores, actor, movie, order, receipt, unwritten, now):
             await announce(stores, receipt)
             return Submitted(receipt, replayed=False, retired=existing is not None)
     raise EditedMeanwhile
@@ -135,28 +136,33 @@ def _frame_range(movie: Movie, order: TraceOrder) -> tuple[int, int]:
     return first, last
 
 
-async def _inputs(stores: Stores, movie: Movie, order: TraceOrder, first: int, last: int) -> dict[str, Any]:
-    """Everything the job needs to know, resolved now: a message that is lost costs nothing."""
-    labels = await stores.frames.markers(movie.movie_id)
+async def _inputs(
+    stores: Stores, movie: Movie, order: TraceOrder, first: int, last: int
+) -> tuple[dict[str, Any], list[Write]]:
+    """Everything the job needs to know, resolved now: a message that is lost costs nothing.
+
+    Also what must be written with it: the marker map, where the movie has none. Traced frames hold no labels.
+    """
+    labels, unwritten = await known_markers(stores, movie)
     markers: list[dict[str, Any]] = []
     anchors: dict[str, list[dict[str, Any]]] = {}
     source = await stores.frames.get(movie.movie_id, first)
     if source:
-        markers = [shown_point(point, labels, first) for point in frame_shows(movie, source)]
+        markers = [shown_point(point, labels, first) for point in frame_shows(movie, source, labels)]
     if not markers:
         raise MarkersMissing(frame=first)
     if order.keep_placed and last > first:
         async for item in stores.frames.span(movie.movie_id, first + 1, last, consistent=True):
             placed = [
                 shown_point(p, labels, item["frame_number"])
-                for p in frame_shows(movie, item)
+                for p in frame_shows(movie, item, labels)
                 if p.get("placed") == "user"
             ]
             if placed:
                 anchors[str(item["frame_number"])] = placed
         if sum(map(len, anchors.values())) > _MAX_ANCHOR_POINTS:
             raise InvalidParameter("keep_placed", f"more than {_MAX_ANCHOR_POINTS} points were placed on later frames")
-    return {
+    inputs = {
         "frame_start": first,
         "frame_end": last,
         "options": dict(order.options),
@@ -168,9 +174,18 @@ async def _inputs(stores: Stores, movie: Movie, order: TraceOrder, first: int, l
         "plan_version": PLAN_VERSION,
         "inspection_version": int(movie.row.get("inspection_version") or 0),
     }
+    return inputs, unwritten
 
 
-async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrder, receipt: Receipt, now: int) -> bool:
+async def _admitted(
+    stores: Stores,
+    actor: Actor,
+    movie: Movie,
+    order: TraceOrder,
+    receipt: Receipt,
+    unwritten: Sequence[Write],
+    now: int,
+) -> bool:
     """The start transaction. False if something changed meanwhile and it is worth looking again."""
     first, last = receipt.inputs["frame_start"], receipt.inputs["frame_end"]
     new_span = Hidden(first + 1, last, receipt.job_id, movie.edit_seq, order.keep_placed)
@@ -186,6 +201,7 @@ async def _admitted(stores: Stores, actor: Actor, movie: Movie, order: TraceOrde
         start_event(
             stores, actor, movie, receipt, "movie.tracing.started", now, ipaddr=order.ipaddr, frames=last - first
         ),
+        *unwritten,
     ]
     if movie.tracing:
         writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)

@@ -76,8 +76,10 @@ async def _known_frames(stores: Stores, lease: JobLease, first: int, last: int) 
     if last < first:
         return ()
     known = []
+    labels = await stores.frames.markers(movie.movie_id)
     async for item in stores.frames.span(movie.movie_id, first, last, consistent=True):
-        points = item.get("trackpoints") or [] if item.get("job_id") == lease.job.job_id else frame_shows(movie, item)
+        own = item.get("job_id") == lease.job.job_id
+        points = item.get("trackpoints") or [] if own else frame_shows(movie, item, labels)
         places = {
             p["marker_id"]: (float(p["x"]), flip_y(float(p["y"]), movie.frame_height), int(p.get("status", 1)))
             for p in points

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.markers import label_id
 from service.domain.movie import Hidden, frame_shows, movie_from_row
 from service.store.frames import _cleared
 from tracer.geometry import analysis_size
 
-POINT = {"label": "Apex", "x": 10.0, "y": 100.0}
+POINT = {"label": "Apex", "marker_id": label_id("Apex"), "x": 10.0, "y": 100.0}
+STORED = {"label": "Apex", "x": 10.0, "y": 100.0}
 
 
 def movie(**row: Any) -> Any:
@@ -21,7 +23,7 @@ def movie(**row: Any) -> Any:
 
 
 def frame(**item: Any) -> dict[str, Any]:
-    return {"movie_id": "m", "frame_number": 3, "trackpoints": [POINT], **item}
+    return {"movie_id": "m", "frame_number": 3, "trackpoints": [STORED], **item}
 
 
 @pytest.mark.parametrize("origin", [None, "upper-left", "top-left"])
@@ -43,7 +45,7 @@ def test_a_movie_whose_points_were_turned_says_so_itself() -> None:
 
 
 def test_a_cleaned_frame_does_not_become_a_legacy_one() -> None:
-    placed = frame(trackpoints=[{**POINT, "placed": "user"}], job_id="older")
+    placed = frame(trackpoints=[{**STORED, "placed": "user"}], job_id="older")
     kept = _cleared("m", placed, Hidden(1, 9, "newer", 4, keep_placed=True))
     update = kept.update  # type: ignore[union-attr]
     after = {name: value for name, value in {**placed, **update.set}.items() if name not in update.remove}
@@ -57,3 +59,8 @@ def test_an_old_rows_analysis_frame_is_the_tracers(width: int, height: int) -> N
 
 def test_a_movie_of_which_nothing_is_known_has_no_frame() -> None:
     assert movie(width=0, height=None).frame_size == (0, 0)
+
+
+@pytest.mark.parametrize("unknown", [{"width": None}, {"height": 0}])
+def test_points_of_a_movie_of_unknown_size_stay_as_they_are_stored(unknown: dict[str, Any]) -> None:
+    assert frame_shows(movie(**unknown), frame()) == [POINT]

@@ -14,7 +14,18 @@ from service.domain.access import Actor, may_edit, may_read
 from service.domain.errors import InvalidParameter, LabelTaken, TiptraceError
 from service.domain.failures import SENTENCES, Failure, sentence
 from service.domain.lease import is_live
-from service.domain.markers import checked_label, checked_points, default_points, renamed, shown_point, unmoved_kept
+from service.domain.markers import (
+    COLORS,
+    checked_label,
+    checked_points,
+    default_points,
+    identified,
+    label_id,
+    renamed,
+    shown_point,
+    unmoved_kept,
+    with_markers_of,
+)
 from service.domain.movie import Hidden, condition, frame_shows, hull, movie_from_row
 from service.domain.receipt import Receipt, checked_key, input_digest, receipt_from_row, receipt_id, receipt_to_row
 from service.store.marshal import pack, unpack
@@ -224,9 +235,34 @@ def test_default_markers_lie_at_the_lower_left_form_of_their_image_places_a02() 
     ]
 
 
-def test_a_label_only_legacy_point_is_shown_under_its_own_label() -> None:
-    shown = shown_point({"label": "Apex", "x": 1, "y": 2}, {}, 3)
-    assert (shown["label"], shown["marker_id"], shown["frame_number"], shown["status"]) == ("Apex", "Apex", 3, 1)
+def test_a_label_only_legacy_point_gets_a_stable_id_and_keeps_its_own_label() -> None:
+    (point,) = identified([{"label": " Apex ", "x": 1, "y": 2}], {})
+    shown = shown_point(point, with_markers_of([point], {}), 3)
+    assert (shown["label"], shown["frame_number"], shown["status"]) == ("Apex", 3, 1)
+    # Stored maps of laboratories hold this very id.
+    assert shown["marker_id"] == label_id("Apex") == "c4a5cb17019956a88dc213539e08a8b7"
+
+
+def test_a_label_only_point_means_the_marker_that_has_or_had_its_label() -> None:
+    known = {"m1": {"label": "Apex"}, "m2": {"label": "Base"}}
+    points = [{"label": "Apex"}, {"label": "Base"}, {"label": "Other"}, {"marker_id": "m9", "label": "Apex"}]
+    expected = ["m1", "m2", label_id("Other"), "m9"]
+    assert [p["marker_id"] for p in identified(points, known)] == expected
+    after = renamed(known, "Apex", "Tip")
+    assert [p["marker_id"] for p in identified(points, after)] == expected
+    # The freed name may be another marker's now, and be given away again: old points still mean the first one.
+    again = renamed({**after, "m3": {"label": "Apex"}}, "Apex", "Leaf")
+    assert [p["marker_id"] for p in identified(points, again)] == expected
+
+
+def test_markers_of_label_only_points_get_colours_of_their_own_once() -> None:
+    points = identified([{"label": "Apex", "color": "#123456"}, {"label": "Base", "undeletable": 1}, {"x": 1}], {})
+    labels = with_markers_of(points, {})
+    assert [(e["label"], e["color"], e.get("undeletable", False)) for e in labels.values()] == [
+        ("Apex", "#123456", False),
+        ("Base", COLORS[0], True),
+    ]
+    assert with_markers_of(points, labels) is labels
 
 
 OWNER = Actor("u1", "Owner", courses=frozenset({"bio"}))
