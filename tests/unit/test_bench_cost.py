@@ -52,8 +52,9 @@ def test_what_cannot_be_measured_ends_with_1_and_one_line(tmp_path: Path) -> Non
         assert len(result.stderr.splitlines()) == 1
 
 
-def spent(frames: int, calls: int, requests: int) -> Spent:
-    return Spent(2.0, frames, Counter(UpdateItem=calls), Counter(GetObject=requests), {"trace": 1.5, "clear": 0.0})
+def spent(frames: int, calls: int, read: int, written: int = 2) -> Spent:
+    stored = Counter(GetObject=read, PutObject=written)
+    return Spent(2.0, frames, Counter(UpdateItem=calls), stored, {"trace": 1.5, "clear": 0.0})
 
 
 def test_a_job_that_asks_too_much_of_the_store_is_a_violation() -> None:
@@ -63,12 +64,13 @@ def test_a_job_that_asks_too_much_of_the_store_is_a_violation() -> None:
         measured = {"inspection": spent(600, 1, 1), "trace": spent(*numbers)}
         return report("m", 2, 1, 0.1, {**measured, "engine_megabytes": 99.0, "service_megabytes": 99.0})
 
-    fine = told(600, 30, 12)
+    fine = told(600, 30, 10)
     assert fine["violations"] == []
     assert fine["trace"]["database_calls_per_frame"] == 0.05  # type: ignore[index]
     assert fine["trace"]["times_decoding"] == 10.0  # type: ignore[index]
-    assert "16.0 database calls for 300 frames" in told(600, 32, 12)["violations"][0]  # type: ignore[index]
-    assert "7.0 storage requests" in told(600, 30, 14)["violations"][0]  # type: ignore[index]
+    assert "16.0 database calls for 300 frames" in told(600, 32, 10)["violations"][0]  # type: ignore[index]
+    assert "7.0 storage requests for 2.0 files" in told(600, 30, 12)["violations"][0]  # type: ignore[index]
+    assert told(600, 30, 24, 20)["violations"] == []  # many checkpoints of two long jobs
 
 
 @pytest.mark.long
