@@ -5,7 +5,7 @@ TiptraceError
 ├── NotAllowed          InvalidApiKey, NoRight, CrossSite, InvalidCourseKey
 ├── NotFound            MovieNotFound, ReceiptNotFound, UserNotFound, CourseNotFound, FrameNotFound
 ├── Conflict            LeaseRequired, LeaseLost, BeingEdited, BeingTraced, NotReady, MovieDeleted, WrongCourse,
-│                       NothingToCancel, EditedMeanwhile, UserDisabled, CourseTaken,
+│                       NothingToCancel, EditedMeanwhile, ChangedMeanwhile, UserDisabled, CourseTaken,
 │                       CourseFull
 ├── KeyReused
 ├── TooLarge
@@ -198,6 +198,13 @@ class EditedMeanwhile(Conflict):
     """The movie was changed while this request was under way. Look at it and try again."""
 
     code = "edited_meanwhile"
+    retryable = True
+
+
+class ChangedMeanwhile(Conflict):
+    """This person's courses were changed by others while this request was under way. Try again."""
+
+    code = "changed_meanwhile"
     retryable = True
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from service.domain.access import Actor, check_course, check_superadmin
 from service.domain.address import normal_email
 from service.domain.audit import event
-from service.domain.errors import CourseTaken, EditedMeanwhile, NoRight, UserNotFound
+from service.domain.errors import ChangedMeanwhile, CourseTaken, NoRight, UserNotFound
 from service.domain.ids import USER_ID
 from service.store.stores import Stores
 from service.store.table import Item, TransactionRefused, Write
@@ -42,7 +42,7 @@ async def assign(
 ) -> Administration:
     """Make a user an administrator of a course, and a member if he was none. Doing it again changes nothing.
 
-    `who` is an id or an address. Raises NoRight, CourseNotFound, UserNotFound, InvalidParameter, EditedMeanwhile,
+    `who` is an id or an address. Raises NoRight, CourseNotFound, UserNotFound, InvalidParameter, ChangedMeanwhile,
     Unavailable.
     """
 
@@ -113,7 +113,7 @@ async def _change(
         except TransactionRefused:
             continue  # the person's courses changed meanwhile
         return Administration(await stores.people.user(user_id, consistent=True) or user, True)
-    raise EditedMeanwhile
+    raise ChangedMeanwhile
 
 
 async def _user_id(stores: Stores, who: str) -> str:

@@ -11,8 +11,8 @@ from service.domain.access import Actor, check_administers
 from service.domain.address import checked_name, named_address, normal_email
 from service.domain.errors import (
     AddressRefused,
+    ChangedMeanwhile,
     CourseFull,
-    EditedMeanwhile,
     InvalidCourseKey,
     InvalidParameter,
     MailFailed,
@@ -194,7 +194,7 @@ def _said_of(line: Line, failure: TiptraceError) -> Line:
 async def enrol(stores: Stores, course: Item, email: str, name: str) -> Enrolled:
     """Make the person with this normal address a member of the course, in one transaction with the course's count.
 
-    Raises CourseFull, EditedMeanwhile (too many did the same at once), Unavailable; nothing was written then.
+    Raises CourseFull, ChangedMeanwhile (too many did the same at once), Unavailable; nothing was written then.
     """
     people = stores.people
     await people.count_members(course)
@@ -223,7 +223,7 @@ async def enrol(stores: Stores, course: Item, email: str, name: str) -> Enrolled
             if after is None or after["user_id"] != user_id or course_id not in (after.get("courses") or ()):
                 raise
         return enrolled
-    raise EditedMeanwhile
+    raise ChangedMeanwhile
 
 
 def _new_user(stores: Stores, email: str, name: str, course_id: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ async def test_an_event_that_cannot_be_written_takes_its_change_with_it(
     monkeypatch.setattr(type(lab.runtime.stores.ids), "log_id", lambda *_: taken)
     assert await people.add_course(lab.runtime.stores, "eventless", "Eventless") is None
     answer = await administer(lab, "PUT", "bio", lab.people.eve.user_id)
-    assert (answer.status_code, answer.json()["code"]) == (409, "edited_meanwhile")
+    assert (answer.status_code, answer.json()["code"]) == (409, "changed_meanwhile")
     assert await lab.runtime.stores.people.courses(["eventless"]) == []
     assert "bio" not in ((await lab.runtime.stores.people.user(lab.people.eve.user_id)) or {})["admin_of"]
 
