@@ -167,7 +167,8 @@ def message_of(letter: Letter, sender: str) -> EmailMessage:
     message["Date"] = formatdate()
     message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
     message["Auto-Submitted"] = "auto-generated"
-    message.set_content(letter.text)
+    # As it is, so that the link can be copied out of the file by hand too; quoted-printable would break it up.
+    message.set_content(letter.text, cte="7bit" if letter.text.isascii() else "8bit")
     return message
 
 

@@ -74,6 +74,7 @@ async def test_the_outbox_keeps_each_letter_as_a_file_that_its_owner_alone_reads
     assert [path.suffix for path in files] == [".eml"] * 5
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     assert stat.S_IMODE(outbox.folder.stat().st_mode) == 0o700
+    assert b"\r\nhttps://lab.example/signin?token=t\r\n" in files[0].read_bytes(), "also for a person who copies it"
     message = message_from_bytes(files[0].read_bytes(), policy=default)
     assert (message["To"], message["Subject"]) == ("ada@school.example", LETTER.subject)
     assert "https://lab.example/signin?token=t" in message.get_content()  # type: ignore[attr-defined]
@@ -107,6 +108,9 @@ async def test_a_letter_arrives_with_user_and_password(room: MailRoom) -> None:
 async def test_an_address_with_other_letters_arrives_too(room: MailRoom) -> None:
     letter = Letter("zoë@school.example", "Grüße", "Blätter: ä\n")
     await Smtp(server_of(room.url), SENDER).send(letter)
+    await Smtp(server_of(room.url), SENDER).send(Letter("ada@school.example", "Grüße", "Blätter: ä\n"))
+    (_, plain) = room.letters.pop()
+    assert plain.get_content() == "Blätter: ä\r\n"
     ((recipient, message),) = room.letters
     assert (recipient, message["To"], message["Subject"]) == ("zoë@school.example", "zoë@school.example", "Grüße")
     assert message.get_content() == "Blätter: ä\r\n"
