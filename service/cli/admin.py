@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from service.domain.movie import condition
 from service.local.connection import endpoint_of
 from service.runtime import Runtime, make_everything
 from service.usecases import cancel_trace, people
+from service.usecases.migrate import migrate as bring_up_to_date
 from service.usecases.sweep import sweep as sweep_once
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -228,3 +230,23 @@ async def sweep(as_json: bool, data: Path | None) -> None:
             "uploads_expired": swept.uploads_expired,
         },
     )
+
+
+@admin.command("migrate")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+@json_option
+@data_option
+@ends_plainly
+async def migrate(dry_run: bool, as_json: bool, data: Path | None) -> None:
+    """Bring tables and rows of an older service to what this one needs. Deletes nothing; may be run again.
+
+    Adds tables and indexes, completes movie rows, writes down the names of markers, and turns points that were measured
+    from the upper left corner. Movies without a known size are left as they are and listed.
+    """
+    async with joined(data) as runtime:
+        done = await bring_up_to_date(runtime.stores, dry_run=dry_run, tell=_tell_progress)
+    say(as_json, {"dry_run": dry_run, **asdict(done)})
+
+
+def _tell_progress(movie_id: str, frames: int) -> None:
+    click.echo(f"{movie_id}: {frames} frames", err=True)

@@ -217,7 +217,7 @@ def frame_shows(
     Inside a hidden span only the hiding job's own frames, edits made after it began, and (if it keeps them) points
     that a person placed are shown.
     """
-    points = identified(_turned(movie, item), labels)
+    points = turned_points(movie, item, labels)
     span = movie.hidden
     if span is None or not span.first <= item["frame_number"] <= span.last:
         return points
@@ -233,6 +233,13 @@ def is_legacy_frame(movie: Movie, item: Mapping[str, Any]) -> bool:
     """
     ours = "job_id" in item or "edit_seq" in item
     return not ours and movie.row.get("trackpoint_origin") != ORIGIN
+
+
+def turned_points(
+    movie: Movie, item: Mapping[str, Any], labels: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """All points of a stored frame, hidden or not, as this service stores them: turned, each with its marker id."""
+    return identified(_turned(movie, item), labels)
 
 
 def _turned(movie: Movie, item: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from service.domain.lease import Fence, TracingLease
-from service.domain.movie import EDITABLE, Hidden
+from service.domain.movie import EDITABLE, ORIGIN, Hidden
 from service.domain.receipt import TERMINAL
 from service.store.expressions import (
     Condition,
@@ -141,6 +144,19 @@ def frame_is_hidden_by(span: Hidden) -> Condition:
     """The stored frame belongs to what the span hides: another job's frame, or an edit older than the span."""
     older = absent("edit_seq") | at_most("edit_seq", span.edit_seq)
     return differs("job_id", span.job_id) & older
+
+
+def frame_is_of_the_older_service() -> Condition:
+    """The frame is there and names neither an edit nor a job: its points have not been turned."""
+    return present("frame_number") & absent("edit_seq") & absent("job_id")
+
+
+def points_are_not_all_turned() -> Condition:
+    return differs("trackpoint_origin", ORIGIN)
+
+
+def attribute_is_as_read(name: str, row: Mapping[str, Any]) -> Condition:
+    return equals(name, row[name]) if name in row else absent(name)
 
 
 def is_new(attribute: str) -> Condition:

@@ -81,15 +81,17 @@ def definition(shape: TableShape, prefix: str) -> dict[str, Any]:
         ],
     }
     if shape.indexes:
-        request["GlobalSecondaryIndexes"] = [
-            {
-                "IndexName": index.name,
-                "KeySchema": _key_schema(index.key),
-                "Projection": {"ProjectionType": "KEYS_ONLY" if index.keys_only else "ALL"},
-            }
-            for index in shape.indexes
-        ]
+        request["GlobalSecondaryIndexes"] = [index_definition(index) for index in shape.indexes]
     return request
+
+
+def index_definition(index: Index) -> dict[str, Any]:
+    """One index, as CreateTable and UpdateTable name it."""
+    return {
+        "IndexName": index.name,
+        "KeySchema": _key_schema(index.key),
+        "Projection": {"ProjectionType": "KEYS_ONLY" if index.keys_only else "ALL"},
+    }
 
 
 def _key_schema(key: tuple[str, ...]) -> list[dict[str, str]]:
