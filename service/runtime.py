@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,9 +28,12 @@ EMULATOR_REGION = "us-east-1"
 
 
 def _session(endpoint: str | None) -> Any:
-    """The emulator takes any keys, but presigned addresses work in one region only; AWS's come from the environment."""
+    """The emulator takes any keys, but presigned addresses work in one region only; AWS's come from the environment.
+
+    The library itself reads AWS_DEFAULT_REGION alone; AWS_REGION comes first wherever else AWS is spoken to.
+    """
     if endpoint is None:
-        return aioboto3.Session()
+        return aioboto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     return aioboto3.Session(
         aws_access_key_id="test",
         aws_secret_access_key="test",  # noqa: S106  the emulator's, known to all
@@ -145,6 +149,10 @@ async def make_everything(settings: Settings, *, endpoint: str | None = None) ->
         else:
             made.present.append(settings.bucket)
         if not settings.queue_url:
+            try:
+                await _queue_by_name(sqs, queue_name(settings))
+                made.present.append(queue_name(settings))
+            except NotSetUp:
+                made.created.append(queue_name(settings))
             await ensure_queue(sqs, queue_name(settings))
-            made.present.append(queue_name(settings))
     return made

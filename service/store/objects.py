@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,15 @@ SIGNED_SECONDS = 3600
 _PIECE = 1 << 18
 _TRIES = 4
 _BROKEN = (ClientError, BotoCoreError, HTTPClientError, OSError, aiohttp.ClientError)
-_CORS = {
-    "CORSRules": [
-        {
-            "AllowedMethods": ["GET", "HEAD", "POST"],
-            "AllowedOrigins": ["*"],
-            "AllowedHeaders": ["*"],
-            "ExposeHeaders": ["ETag", "Content-Range", "Accept-Ranges", "Content-Length"],
-            "MaxAgeSeconds": 3600,
-        }
-    ]
+_FOR_BROWSERS: dict[str, Any] = {
+    "AllowedMethods": ["GET", "HEAD", "POST"],
+    "AllowedOrigins": ["*"],
+    "AllowedHeaders": ["*"],
+    "ExposeHeaders": ["ETag", "Content-Range", "Accept-Ranges", "Content-Length"],
+    "MaxAgeSeconds": 3600,
 }
+_ANYWHERE = "us-east-1"
+"""The region whose buckets are made without a word about the region; there it would be refused."""
 
 
 class ObjectMissing(Exception):
@@ -64,15 +62,31 @@ class Objects:
         return urn[len(prefix) :]
 
     async def ensure_bucket(self) -> bool:
-        """Make the bucket and let browsers of any origin use signed forms and links. True if it was made now."""
+        """Make the bucket and let browsers of any origin use signed forms and links. True if it was made now.
+
+        It is made in the client's region. Rules that others gave the bucket stay.
+        """
         made = False
         try:
             await self.client.head_bucket(Bucket=self.bucket)
         except ClientError:
-            await self.client.create_bucket(Bucket=self.bucket)
+            await self.client.create_bucket(Bucket=self.bucket, **_place_of(self.client.meta.region_name))
             made = True
-        await self.client.put_bucket_cors(Bucket=self.bucket, CORSConfiguration=_CORS)
+        rules = [] if made else await self._rules_for_browsers()
+        if not any(_allows_as_much(rule) for rule in rules):
+            await self.client.put_bucket_cors(
+                Bucket=self.bucket, CORSConfiguration={"CORSRules": [*rules, _FOR_BROWSERS]}
+            )
         return made
+
+    async def _rules_for_browsers(self) -> list[dict[str, Any]]:
+        try:
+            rules: list[dict[str, Any]] = (await self.client.get_bucket_cors(Bucket=self.bucket))["CORSRules"]
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") != "NoSuchCORSConfiguration":
+                raise
+            return []
+        return rules
 
     async def upload_form(self, key: str, length: int, seconds: int = SIGNED_SECONDS) -> dict[str, Any]:
         """A presigned POST {url, fields} that takes exactly `length` bytes under `key` and nothing else."""
@@ -171,9 +185,16 @@ class Objects:
             with suppress(*_BROKEN):
                 await self.client.delete_object(Bucket=self.bucket, Key=key)
 
-    async def keys(self, prefix: str) -> list[str]:
-        reply = await self._call(self.client.list_objects_v2, Bucket=self.bucket, Prefix=prefix)
-        return [entry["Key"] for entry in reply.get("Contents", [])]
+    async def keys(self, prefix: str, page: int = 1000) -> list[str]:
+        """Every key that begins so, asked for `page` at a time; the storage tells a thousand at most."""
+        found: list[str] = []
+        request: dict[str, Any] = {"Bucket": self.bucket, "Prefix": prefix, "MaxKeys": page}
+        while True:
+            reply = await self._call(self.client.list_objects_v2, **request)
+            found += [entry["Key"] for entry in reply.get("Contents", [])]
+            if not reply.get("IsTruncated"):
+                return found
+            request["ContinuationToken"] = reply["NextContinuationToken"]
 
     async def _call(self, call: Any, **request: Any) -> Any:
         for attempt in range(_TRIES):
@@ -195,3 +216,12 @@ class Objects:
         if attempt == _TRIES - 1:
             raise StoreUnavailable from None
         await asyncio.sleep(self.first_pause * 2**attempt)
+
+
+def _place_of(region: str) -> dict[str, Any]:
+    return {} if region == _ANYWHERE else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+
+
+def _allows_as_much(rule: Mapping[str, Any]) -> bool:
+    lists = ("AllowedMethods", "AllowedOrigins", "AllowedHeaders", "ExposeHeaders")
+    return all(set(_FOR_BROWSERS[name]) <= set(rule.get(name, ())) for name in lists)

@@ -177,7 +177,6 @@ async def test_worker_processes_need_their_service(tmp_path: Path, emulator: Emu
         TIPTRACE_BACKEND="aws",
         TIPTRACE_TABLE_PREFIX="nobody-",
         AWS_REGION="us-east-1",
-        AWS_DEFAULT_REGION="us-east-1",
         AWS_ACCESS_KEY_ID="test",
         AWS_SECRET_ACCESS_KEY="test",
         **{f"AWS_ENDPOINT_URL_{name}": emulator.endpoint for name in ("DYNAMODB", "S3", "SQS")},
