@@ -124,7 +124,5 @@ def _cleared(movie_id: str, item: Item, span: Hidden) -> Write:
     hidden = frame_is_hidden_by(span)
     if not placed:
         return Delete(FRAMES, key, hidden)
-    kept = Update(
-        set={"trackpoints": placed, "edit_seq": span.edit_seq}, remove=("job_id", "attempt", "plan_version")
-    )
+    kept = Update(set={"trackpoints": placed, "edit_seq": span.edit_seq}, remove=("job_id", "attempt", "plan_version"))
     return Change(FRAMES, key, kept, hidden)
