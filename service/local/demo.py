@@ -45,7 +45,7 @@ class Student:
         self._http: aiohttp.ClientSession
 
     async def __aenter__(self) -> Self:
-        self._http = aiohttp.ClientSession(headers={"x-api-key": self._key, "X-Client-Version": "demo"})
+        self._http = aiohttp.ClientSession(headers={"x-api-key": self._key, "X-Client-Version": "demo-1"})
         return self
 
     async def __aexit__(
