@@ -30,7 +30,8 @@ _NO_CLOCK = (
     "The frame rate of this movie varies: a frame here is its usual time from one picture to the next."
     " Tell how long that is to get rates per minute."
 )
-_PLAUSIBLE_MM_PER_PX = (0.002, 5.0)  # a frame 1.3 mm wide, and one of 3.2 m
+PLAUSIBLE_MM_PER_PX = (0.002, 1.0)
+"""Frames from 1.3 mm to 64 cm wide. The page has the same numbers (frontend/js/geometry.js)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +135,9 @@ def _at_default(mm: float, place: tuple[float, float], frame_height: float | Non
 
 def _doubts(mm_per_px: float, named: Sequence[tuple[float, str]]) -> list[str]:
     doubts = []
-    low, high = _PLAUSIBLE_MM_PER_PX
+    low, high = PLAUSIBLE_MM_PER_PX
     if not low <= mm_per_px <= high:
-        doubts.append(
-            f"A picture {640 * mm_per_px:.3g} mm long is unlikely; check the ruler markers' names and places."
-        )
+        doubts.append(f"1 mm would be {1 / mm_per_px:.3g} px; are the ruler markers on the right marks?")
     for mm in {mm for mm, _ in named}:
         twins = [label for other, label in named if other == mm]
         if len(twins) > 1:

@@ -147,5 +147,7 @@ export function pixelsPerMillimetre(markers, size) {
   return distance > 0 ? distance / (Number(high.mm) - Number(low.mm)) : null;
 }
 
-/** Fewer pixels than one, or more than a frame holds, is a slip of the hand. @param {number} pxPerMm */
-export const isPlausibleScale = (pxPerMm) => pxPerMm >= 1 && pxPerMm <= LONGER_SIDE / 2;
+/** Frames from 1.3 mm to 64 cm wide: the server's rule (tracer/measures.py). Beyond them is a slip of the hand. */
+export const PLAUSIBLE_MM_PER_PX = [0.002, 1];
+/** @param {number} pxPerMm */
+export const isPlausibleScale = (pxPerMm) => 1 / pxPerMm >= PLAUSIBLE_MM_PER_PX[0] && 1 / pxPerMm <= PLAUSIBLE_MM_PER_PX[1];

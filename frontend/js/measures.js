@@ -29,7 +29,7 @@ export function measures(told) {
     ...line('Rate', gravitropism.rate, (v) => measured(v, rateDigits(v, digits), per), 'Distance over time'),
     ...line('Angle', gravitropism.angle, (v) => `${v.toFixed(1)}°`, `How far ${tip} bent around the inflection point`),
     ...line('Amplitude', circumnutation.amplitude, (v) => measured(v, digits, told.unit), `Half of how far ${tip} swings from left to right`),
-    ...line('Path rate', circumnutation.rate, (v) => measured(v, rateDigits(v, digits), per), `Length of the way ${tip} took, over time`),
+    ...line('Path rate', circumnutation.rate, (v) => measured(v, rateDigits(v, digits), per), `Length of the way on which ${tip} was seen, over the time that this way took`),
   ];
 }
 

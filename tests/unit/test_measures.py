@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,10 +59,18 @@ def test_two_rulers_of_one_name_or_on_one_spot_do_not_calibrate() -> None:
 
 def test_doubts_about_the_scale_are_said() -> None:
     """A19: an unlikely picture width, and two markers that mean the same."""
-    unlikely = measures.calibration({"Ruler 0mm": (0, 0), "Ruler 900mm": (3, 0)})
-    assert "unlikely" in unlikely.warnings[0]
+    unlikely = measures.calibration({"Ruler 0mm": (0, 0), "Ruler 10mm": (4, 0)})
+    assert unlikely.warnings == ("1 mm would be 0.4 px; are the ruler markers on the right marks?",)
+    assert measures.calibration({"Ruler 0mm": (0, 0), "Ruler 10mm": (11, 0)}).warnings == ()
     twins = measures.calibration({"Ruler 0mm": (0, 0), "Ruler 10mm": (90, 0), "ruler10mm": (91, 0)})
     assert "Several markers mean 10 mm" in twins.warnings[0]
+
+
+def test_the_page_doubts_the_same_scales_a19() -> None:
+    page = (Path(__file__).parents[2] / "frontend" / "js" / "geometry.js").read_text(encoding="utf-8")
+    found = re.search(r"PLAUSIBLE_MM_PER_PX = \[([\d.]+), ([\d.]+)\]", page)
+    assert found
+    assert tuple(map(float, found.groups())) == measures.PLAUSIBLE_MM_PER_PX
 
 
 def test_the_tip_is_the_apex_or_the_first_marker_that_is_no_ruler() -> None:
