@@ -86,7 +86,7 @@ export function hasResults(state) {
 
 /** Only an admin may edit a movie that is somebody else's, and an admin may take editing over. @param {State} state */
 export const mayTakeOver = (state) =>
-  Boolean(state.me && state.metadata?.can_edit && state.metadata.user_id && state.metadata.user_id !== state.me.user_id);
+  state.metadata?.can_take_over === true;
 
 /** The first of the palette that no marker wears. @param {Marker[]} markers */
 export const freeColor = (markers) =>

@@ -47,6 +47,7 @@ def metadata(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None
     row |= {
         "status": told.status,
         "can_edit": may_edit(actor, movie) and not movie.deleted,
+        "can_take_over": actor.administers(movie.course_id) and not movie.deleted,
         "trim_start_frame": movie.trim_start,
         "trim_end_frame": movie.trim_end,
         "needs_retracing": bool(movie.row.get("needs_retracing")),

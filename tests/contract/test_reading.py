@@ -58,6 +58,7 @@ async def test_a_poll_says_who_edits_and_whether_it_is_this_page(lab: Lab) -> No
     own = (await poll(lab, movie_id, analysis_lease_id=lease_id)).json()["metadata"]
     other = (await poll(lab, movie_id, lab.people.teacher)).json()["metadata"]
     assert (own["analysis_lock"]["owned"], own["can_edit"]) == (True, True)
+    assert (own["can_take_over"], other["can_take_over"]) == (False, True)
     assert (other["analysis_lock"]["owned"], other["analysis_lock"]["started_by_user_name"]) == (False, "Ada")
 
 
