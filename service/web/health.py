@@ -7,11 +7,18 @@ from importlib.metadata import PackageNotFoundError, version
 from flask import Blueprint, Response
 
 from service import metrics
+from service.domain.errors import StoreUnavailable
 from service.web.context import web
 from service.web.problems import RETRY_SECONDS, envelope
 from service.web.render import said
 
 health = Blueprint("health", __name__)
+
+
+class PartDown(StoreUnavailable):
+    """A part of the service does not answer. Try again in a few seconds."""
+
+    code = "part_down"
 
 
 def own_version() -> str:
@@ -36,7 +43,7 @@ async def readyz() -> Response:
     missing = ", ".join(sorted(name for name, answers in found.items() if not answers))
     return envelope(
         503,
-        "not_ready",
+        PartDown.code,
         f"These parts of the service do not answer: {missing}.",
         {"Retry-After": str(RETRY_SECONDS)},
         dependencies=found,

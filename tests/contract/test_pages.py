@@ -116,7 +116,7 @@ async def test_machines_learn_how_it_is(lab: Lab, monkeypatch: pytest.MonkeyPatc
     }
     monkeypatch.setattr(lab.runtime.stores.objects, "bucket", "there-is-none")
     broken = await lab.http.get("/readyz")
-    assert (broken.status_code, broken.json()["code"]) == (503, "not_ready")
+    assert (broken.status_code, broken.json()["code"]) == (503, "part_down")
     assert broken.json()["dependencies"] == {"database": True, "storage": False, "queue": True}
     assert "storage" in broken.json()["message"]
     assert int(broken.headers["retry-after"]) > 0
