@@ -20,6 +20,7 @@ from service.local.datadir import DataDirInUse
 from service.local.emulator import EmulatorFailed
 from service.runtime import NotSetUp, Runtime, open_runtime
 from service.settings import Settings
+from service.web.signer import SecretMissing
 
 data_option = click.option(
     "--data", type=click.Path(file_okay=False, path_type=Path), help="Folder of the embedded default's data."
@@ -46,7 +47,7 @@ def ends_plainly(command: Callable[..., Coroutine[Any, Any, int | None]]) -> Cal
             code = asyncio.run(command(*args, **kwargs))
         except TiptraceError as fault:
             raise click.ClickException(fault.message) from None
-        except (DataDirInUse, EmulatorFailed, NotSetUp, BotoCoreError, ClientError) as fault:
+        except (DataDirInUse, EmulatorFailed, NotSetUp, SecretMissing, BotoCoreError, ClientError) as fault:
             raise click.ClickException(str(fault)) from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None

@@ -162,12 +162,15 @@ class Movies:
 
     async def release_analysis(self, movie_id: str, lease_id: str, user_id: str) -> bool:
         """Remove the lease with this token, and no other. False if it was not there."""
-        condition = when.analysis_lease_is(lease_id) & when.started_by(user_id)
         try:
-            await self._db.write(self._change(movie_id, Update(remove=ANALYSIS), condition))
+            await self._db.write(self.release_write(movie_id, lease_id, user_id))
         except ConditionFailed:
             return False
         return True
+
+    def release_write(self, movie_id: str, lease_id: str, user_id: str) -> Change:
+        condition = when.analysis_lease_is(lease_id) & when.started_by(user_id)
+        return self._change(movie_id, Update(remove=ANALYSIS), condition)
 
     # edits
 

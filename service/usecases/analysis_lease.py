@@ -127,16 +127,7 @@ async def _granted(
     if movie.tracing:
         writes += replaced_writes(stores, movie, movie.tracing, Failure(WORKER_LOST), now)
     if taken_over_by:
-        happened = audit.event(
-            stores.ids.log_id(now),
-            "movie.lease.taken-over",
-            now,
-            user_id=taken_over_by.user_id,
-            movie_id=movie.movie_id,
-            course_id=movie.course_id,
-            ipaddr=ipaddr,
-        )
-        writes.append(stores.audit.event_write(happened))
+        writes.append(_taken_over(stores, movie, taken_over_by, now, ipaddr))
     try:
         if len(writes) == 1:
             await stores.movies.grant(movie, lease, now, over)
@@ -149,6 +140,35 @@ async def _granted(
     except OutcomeUnknown:
         row = await stores.movies.get(movie.movie_id)
         return bool(row and row.analysis and row.analysis.lease_id == lease.lease_id)
+    return True
+
+
+def _taken_over(stores: Stores, movie: Movie, by: Actor, now: int, ipaddr: str | None = None) -> Write:
+    happened = audit.event(
+        stores.ids.log_id(now),
+        "movie.lease.taken-over",
+        now,
+        user_id=by.user_id,
+        movie_id=movie.movie_id,
+        course_id=movie.course_id,
+        ipaddr=ipaddr,
+    )
+    return stores.audit.event_write(happened)
+
+
+async def drop(stores: Stores, operator: Actor, movie: Movie) -> bool:
+    """Take the analysis lease that the movie carries away from its holder, with its event in the same transaction.
+
+    False if there is none, or if it changed hands meanwhile. Raises Unavailable.
+    """
+    held = movie.analysis
+    if held is None:
+        return False
+    released = stores.movies.release_write(movie.movie_id, held.lease_id, held.user_id)
+    try:
+        await stores.transact([released, _taken_over(stores, movie, operator, stores.clock.now())])
+    except TransactionRefused:
+        return False
     return True
 
 

@@ -99,6 +99,13 @@ async def test_an_operator_adds_people_and_takes_their_keys_away(folder: Path) -
     second = json.loads(out)["api_key"]
     assert second != ada["api_key"]
     assert (await told("admin", "disable-key", second, *at))[0] == 0
+    asked = ("admin", "sign-in-link", "--url", "https://lab.test/", *at, "--email")
+    code, out, err = await told(*asked, "ADA@example.org")
+    assert code == 0, err
+    assert json.loads(out)["user_id"] == ada["user_id"]
+    assert re.fullmatch(r"https://lab\.test/signin\?token=\S+", json.loads(out)["link"])
+    code, _, err = await told(*asked, "nobody@example.org")
+    assert (code, "Traceback" in err) == (1, False)
     assert (await told("admin", "jobs", *at))[1].strip() == "[]"
     code, _, err = await told("admin", "job", "m" + "0" * 36, *at)
     assert code == 1

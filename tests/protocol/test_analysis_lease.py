@@ -6,13 +6,14 @@ import asyncio
 
 import pytest
 
+from service.domain.access import Actor
 from service.domain.errors import BeingTraced, LeaseLost, LeaseRequired, MovieDeleted, NotReady
 from service.runtime import open_runtime
 from service.store.expressions import Update
 from service.store.schema import MOVIES
 from service.store.table import Change
 from service.usecases import edit_movie
-from service.usecases.analysis_lease import acquire, heartbeat, release
+from service.usecases.analysis_lease import acquire, drop, heartbeat, release
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS, Lab
 from tests.support.lab_worker import claimed, message_of, run
@@ -72,6 +73,19 @@ async def test_a_person_may_take_over_from_his_own_other_page_and_it_is_audited(
     assert not (await heartbeat(lab.stores, owner, movie_id, first.lease_id)).active
     events = await lab.events(movie_id)
     assert [(event["event_type"], event["user_id"]) for event in events] == [("movie.lease.taken-over", owner.user_id)]
+
+
+async def test_what_an_operator_takes_away_is_audited_with_it_and_only_once(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    operator = Actor("operator", "operator", roles=frozenset({"superadmin"}))
+    assert not await drop(lab.stores, operator, await lab.movie(movie_id))
+    await acquire(lab.stores, owner, movie_id)
+    held = await lab.movie(movie_id)
+    assert [await drop(lab.stores, operator, held) for _ in range(2)] == [True, False]
+    assert (await lab.movie(movie_id)).analysis is None
+    events = await lab.events(movie_id)
+    assert [(event["event_type"], event["user_id"]) for event in events] == [("movie.lease.taken-over", "operator")]
 
 
 async def test_an_admin_of_the_course_may_take_over_from_anyone_but_the_owner_not_from_him(lab: Lab) -> None:
