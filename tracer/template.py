@@ -29,6 +29,7 @@ _NOISE = 2.5  # gray levels of camera noise
 _GROWTH = 1.08  # by which a patch may grow or shrink in one alignment; a wedge looks alike at any size
 _STEP = 1.5  # longest step of one iteration, pixels
 _STILL = 0.1  # a step shorter than this ends the iterations
+_WORSE = 0.0005  # loss of likeness after which the next steps are half as long: fine stripes make them too long
 
 Floats = npt.NDArray[np.float32]
 Complexes = npt.NDArray[np.complex128]
@@ -179,13 +180,18 @@ class Bank:
         bounds = [(abs(warp) / _GROWTH, abs(warp) * _GROWTH) for warp in turn]
         start = patch = _sample(picture, at, turn)
         read, contrast = _read(reader, patch, weight)
+        gain, best = [1.0] * len(at), [-1.0] * len(at)
         for _ in range(iterations):
             longest = 0.0
-            for n, (dx, dy, da, db, _, _) in enumerate((read / contrast[:, None]).tolist()):
-                shift = complex(dx, dy)
+            for n, (dx, dy, da, db, _, z) in enumerate((read / contrast[:, None]).tolist()):
+                if z < best[n] - _WORSE:
+                    gain[n] *= 0.5
+                best[n] = max(best[n], z)
+                shift = gain[n] * complex(dx, dy)
+                da, db = gain[n] * min(max(da, -0.2), 0.2), gain[n] * min(max(db, -0.2), 0.2)
                 length = abs(shift)
                 longest = max(longest, length)
-                warp = turn[n] / complex(1 + min(max(da, -0.2), 0.2), min(max(db, -0.2), 0.2))
+                warp = turn[n] / complex(1 + da, db)
                 size = abs(warp)
                 warp *= min(max(size, bounds[n][0]), bounds[n][1]) / size
                 at[n] -= warp * shift * min(1.0, _STEP / max(length, 1e-9))

@@ -57,6 +57,7 @@ def test_a_second_word_at_the_end_improves_what_lies_between(tmp_path: Path) -> 
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_a_second_word_improves_all_hard_scenes(tmp_path: Path) -> None:
     check(*both(tmp_path, LONG_SCENES, 120, SEEDS))
 

@@ -19,6 +19,9 @@ from tracer.rewind import MEGABYTES
 FRAMES, PERIOD, SETTLED = 10_000, 60, 200
 
 
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+
+
 def megabytes() -> float:
     """What this process holds now, as the kernel counts it."""
     told = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
@@ -36,7 +39,6 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Marker, 
     return write_movie(path, pictures, options={"preset": "ultrafast"}), scene.markers
 
 
-@pytest.mark.long
 def test_memory_is_flat_and_nothing_drifts_over_ten_thousand_frames(film: tuple[Path, tuple[Marker, ...]]) -> None:
     path, markers = film
     trace = Retrace(TraceRequest(markers))
@@ -57,7 +59,6 @@ def test_memory_is_flat_and_nothing_drifts_over_ten_thousand_frames(film: tuple[
     assert max(float(np.abs(result.points - start).max()) for result in round_trips) < 0.5
 
 
-@pytest.mark.long
 def test_looking_back_over_ten_thousand_frames_holds_one_piece_of_them(film: tuple[Path, tuple[Marker, ...]]) -> None:
     path, markers = film
     last = FRAMES - 1 - (FRAMES - 1) % (2 * PERIOD - 2)  # the shoot is back where it began

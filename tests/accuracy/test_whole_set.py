@@ -20,13 +20,12 @@ SEEDS, FRAMES = (11, 12), 120
 OTHERS = {
     ("growth", 300, 640, 480),
     ("circumnutation", 1000, 640, 480),
-    ("combined", 400, 640, 480),
-    ("sweep", 120, 1920, 1080),
-    ("compression", 120, 1920, 1080),
-    ("occlusion", 120, 1920, 1080),
+    ("combined", 240, 640, 480),
+    ("sweep", 100, 1920, 1080),
+    ("occlusion", 100, 1920, 1080),
 }
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")

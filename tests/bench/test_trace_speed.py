@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import chain, cycle, islice
 from pathlib import Path
 from statistics import median
 
@@ -13,14 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 from service.cli.trace import trace
-from tests.support.movies import real_movie
+from tests.support.movies import real_movie, write_movie
 from tracer import synthetic
 from tracer.follow import Follower
 from tracer.frames import luma
 from tracer.media import open_movie
-from tracer.model import Marker, TraceRequest
+from tracer.model import Limits, Marker, TraceRequest
 
-pytestmark = pytest.mark.bench
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 _ROUNDS = 7
 
 
@@ -76,14 +77,51 @@ def test_the_trace_command_takes_few_times_the_decoding(record_property: Callabl
     assert measured < 5
 
 
-@pytest.mark.parametrize(("size", "limit"), [((640, 480), 6.0), ((1920, 1080), 2.25)])
-def test_following_four_points_costs_little_beside_decoding(
+@pytest.mark.parametrize(("size", "limit"), [((320, 240), 7.0), ((640, 480), 3.0), ((1920, 1080), 1.25)])
+def test_following_four_points_costs_little_beside_decoding_and_resizing(
     size: tuple[int, int], limit: float, tmp_path: Path
 ) -> None:
-    """Against decoding alone, nothing resized: 2.25 means one and a quarter of the decoding on top of it."""
-    scene = synthetic.scene("circumnutation", seed=1, frames=60, width=size[0], height=size[1])
-    path = tmp_path / "bench.mp4"
-    synthetic.write(scene, path)
-    measured = ratio(lambda: follow(path, scene.markers), lambda: decode(path))
-    print(f"\nfollow / decode, {size[0]} x {size[1]}: {measured:.2f}")
+    """1.25 means a quarter of the decoding and resizing to 640 on top of it, on one core."""
+    scene, path = filmed(size, tmp_path)
+    measured = ratio(lambda: follow(path, scene.markers), lambda: decode(path, 640))
+    print(f"\nfollow / decode and resize, {size[0]} x {size[1]}: {measured:.2f}")
     assert measured < limit
+
+
+def test_twelve_points_cost_little_more_than_four(tmp_path: Path) -> None:
+    """Points of the same kinds: each of the four, and two neighbours of each."""
+    scene, path = filmed((640, 480), tmp_path)
+    four = scene.markers[:4]
+    twelve = tuple(
+        Marker(f"{m.marker_id}-{n}", f"{m.label} {n}", m.x + dx, m.y + dy)
+        for m in four
+        for n, (dx, dy) in enumerate(((0, 0), (3, 2), (-2, 4)))
+    )
+    measured = ratio(lambda: follow(path, twelve), lambda: follow(path, four))
+    print(f"\ntwelve points / four points, 640 x 480: {measured:.2f}")
+    assert measured < 1.6
+
+
+def test_the_last_frames_of_a_long_movie_take_no_longer_than_the_first(tmp_path: Path) -> None:
+    """A shoot that nods there and back, 10,000 frames: the median frame of the last thousand and of the first."""
+    scene = synthetic.scene("circumnutation", seed=2, frames=60, width=320, height=240)
+    way = list(scene.pictures())
+    pictures = islice(cycle(chain(way, way[-2:0:-1])), 10_000)
+    path = write_movie(tmp_path / "long.mp4", pictures, options={"preset": "ultrafast"})
+    follower, times = Follower(TraceRequest(scene.markers)), []
+    with open_movie(path, limits=Limits(max_frames=10_000)) as movie:
+        for frame in movie.frames():
+            frame.gray()
+            start = time.process_time()
+            follower.step(frame)
+            times.append(time.process_time() - start)
+    measured = median(times[-1000:]) / median(times[200:1200])
+    print(f"\nlast thousand frames / first thousand: {measured:.2f}")
+    assert measured < 1.1
+
+
+def filmed(size: tuple[int, int], folder: Path) -> tuple[synthetic.Scene, Path]:
+    scene = synthetic.scene("circumnutation", seed=1, frames=90, width=size[0], height=size[1])
+    path = folder / "bench.mp4"
+    synthetic.write(scene, path)
+    return scene, path

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.support.movies import textured
+from tracer import synthetic
 from tracer.template import AREA, MAX_KEYS, PAD, Bank, alike_in_colour, likeness, normalised, padded, sample
 
 GRAY = cv2.GaussianBlur(textured(200, 160)[..., 0], (0, 0), 1.0)
@@ -115,3 +116,17 @@ def test_a_wedge_does_not_run_away_by_growing() -> None:
     bank = bank_of(wedge, np.array([95 + 80j]))
     found = aligned(bank, np.roll(wedge, 9, axis=1), np.array([95 + 80j]), ONES[:1])
     assert 1 / 1.081 <= abs(found.m[0]) <= 1.081
+
+
+def test_fine_stripes_are_met_from_both_sides() -> None:
+    """A ruler's ticks in a small movie: full steps overshoot there, for ever if none of them is shortened."""
+    scene = synthetic.scene("circumnutation", seed=1, frames=1, width=320, height=240)
+    ruler = padded(cv2.cvtColor(next(scene.pictures()), cv2.COLOR_BGR2GRAY))
+    marker = next(marker for marker in scene.markers if marker.label == "Ruler 10mm")
+    at = np.array([complex((marker.x + 0.5) / 2 - 0.5, (marker.y + 0.5) / 2 - 0.5)])
+    bank, zero = Bank(1), np.zeros(1, int)
+    bank.put(0, 0, ruler, at[0], 1 + 0j)
+    for offset in (0.4j, -0.4j):
+        found = bank.align(ruler, zero, zero, at + offset, np.ones(1, complex), 8)
+        assert abs(found.c[0] - at[0]) < 0.05
+        assert found.z[0] > 0.99
