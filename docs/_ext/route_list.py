@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from parameter_meanings import meaning
 from pieces import code, table
 
+from service.web.meanings import meaning
 from service.web.openapi import document
 
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below", "minimum": "at least", "maximum": "at most"}

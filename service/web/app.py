@@ -19,6 +19,7 @@ from service.web.movies import movies
 from service.web.pages import pages
 from service.web.people import people
 from service.web.reading import reading
+from service.web.reference import reference
 from service.web.registration import registration
 from service.web.render import Json
 from service.web.tracing import tracing
@@ -26,6 +27,7 @@ from service.web.tracing import tracing
 BLUEPRINTS = (
     pages,
     health,
+    reference,
     people,
     registration,
     people_directory,

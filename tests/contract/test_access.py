@@ -102,6 +102,7 @@ COURSE_ROUTES: dict[tuple[str, str], tuple[set[str], set[str], dict[str, Any]]] 
 OTHER_ROUTES: dict[tuple[str, str], Who] = {
     **{("GET", path): OPEN for path in ("/", "/analyze", "/upload", "/signin", "/static/<path:name>")},
     **{("GET", path): OPEN for path in ("/healthz", "/readyz", "/metrics", "/api/ver", "/resize-api/v1/ping")},
+    **{("GET", path): OPEN for path in ("/openapi.json", "/docs")},
     **{("POST", path): OPEN for path in ("/api/ver", "/signin", "/signout", "/api/register", "/api/resend-link")},
     ("POST", "/api/check-api_key"): SIGNED_IN,
     ("POST", "/api/new-movie"): SIGNED_IN,

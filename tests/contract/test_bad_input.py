@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from service.web.app import build_app
-from service.web.openapi import TAKES
+from service.web.takes import TAKES
 from tests.contract.test_limits import Doors
 from tests.contract.test_problems import COMPLETE, OPEN, assert_refused, filled, routes
 from tests.support.service import ORIGIN, Lab

@@ -1,5 +1,7 @@
 """The whole web service for tests: real views over real stores on the session's emulator, asked through the bridge.
 
+Whatever a test asks, the answer must be as the service's own OpenAPI document describes it.
+
 A module that uses `lab` says `pytestmark = pytest.mark.asyncio(loop_scope="module")`, since clients live on one loop.
 Each module has tables, a bucket and people of its own.
 """
@@ -31,6 +33,7 @@ from service.store.schema import MOVIES
 from service.store.table import Put
 from service.usecases import people
 from service.web.app import build_app
+from tests.support.described import hold_to_the_description
 
 ORIGIN = "http://lab.test"
 _numbers = itertools.count(1)
@@ -175,7 +178,8 @@ async def serving_lab(endpoint: str, folder: Path, **changed: Any) -> AsyncItera
     clock = MovableClock()
     async with open_runtime(settings, endpoint=endpoint, clock=clock) as runtime:
         bridge = Bridge(build_app(runtime), max_body_bytes=MAX_BODY_BYTES)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(bridge), base_url=ORIGIN) as http:
+        transport, hooks = httpx.ASGITransport(bridge), {"response": [hold_to_the_description]}
+        async with httpx.AsyncClient(transport=transport, base_url=ORIGIN, event_hooks=hooks) as http:
             yield Lab(runtime, http, await _people(runtime), clock)
 
 
