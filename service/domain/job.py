@@ -7,8 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from service.domain.errors import InvalidParameter
+
 PLAN_VERSION = 2
 """Changes when the same inputs would give another result; part of every stored frame and output name."""
+
+
+STRATEGIES = ("hybrid", "checked-flow", "plain-flow")
+"""The tracer's ways of following points; the first is the usual one."""
+
+
+def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of a trace. InvalidParameter names one that does not exist, or whose value does not."""
+    for name in options:
+        if name != "strategy":
+            raise InvalidParameter("options", f"there is no {name}; there is strategy")
+    if options.get("strategy", STRATEGIES[0]) not in STRATEGIES:
+        raise InvalidParameter("options", f"strategy must be one of {', '.join(STRATEGIES)}")
+    return options
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,7 @@ class TraceTask:
     checkpoint: bytes | None = None
     resume_after: int | None = None
     video_preset: str = "veryfast"
+    strategy: str = STRATEGIES[0]
     tags: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -21,7 +21,7 @@ from service.domain.errors import (
     OutcomeUnknown,
 )
 from service.domain.failures import WORKER_LOST, Failure
-from service.domain.job import PLAN_VERSION
+from service.domain.job import PLAN_VERSION, checked_options
 from service.domain.markers import shown_point
 from service.domain.movie import (
     COMPLETED,
@@ -80,6 +80,7 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
     writes the event. Raises what the contract names: MovieNotFound, NoRight, WrongCourse, KeyReused, NotReady,
     MovieDeleted, MarkersMissing, InvalidParameter, LeaseLost, BeingEdited, BeingTraced, Unavailable.
     """
+    checked_options(order.options)
     digest = input_digest(order.sent)
     key_id = receipt_id(actor.user_id, order.request_key)
     for _ in range(_ROUNDS):

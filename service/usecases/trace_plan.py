@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from service.domain.job import Chunk, Done, KnownFrame, Point, TraceTask
+from service.domain.job import STRATEGIES, Chunk, Done, KnownFrame, Point, TraceTask
 from service.domain.movie import Movie, frame_shows
 from service.domain.receipt import Receipt
 from service.store.objects import ObjectMissing
@@ -41,6 +41,7 @@ async def trace_task(
         checkpoint=checkpoint,
         resume_after=resume_after,
         video_preset=preset,
+        strategy=(inputs.get("options") or {}).get("strategy", STRATEGIES[0]),
         tags=_tags(movie),
     )
 

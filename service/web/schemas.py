@@ -141,7 +141,10 @@ class Rotate(Edit):
     rotation: Whole
 
 
-class DeleteMovie(Edit):
+class DeleteMovie(OfMovie):
+    """Putting away what is away changes nothing, so this needs no request key."""
+
+    analysis_lease_id: LeaseId = None
     delete: Flag = True
 
 

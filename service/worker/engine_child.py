@@ -160,9 +160,9 @@ def _trace(task: TraceTask, send: Send) -> None:
         anchors={n: tuple(Marker(p.marker_id, p.label, p.x, p.y) for p in ps) for n, ps in task.anchors.items()},
     )
     try:
-        follower = Retrace(request, state=task.checkpoint)
+        follower = Retrace(request, state=task.checkpoint, strategy=task.strategy)
     except ValueError:  # a checkpoint of another version: the attempt starts over at the source
-        follower = Retrace(request)
+        follower = Retrace(request, strategy=task.strategy)
     outbox = _Outbox(send, follower.save)
     video_path = task.folder / "traced.mp4"
     known = {frame.number: frame.points for frame in task.known}

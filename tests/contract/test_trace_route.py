@@ -166,7 +166,9 @@ async def test_a_frame_without_markers_cannot_be_traced_from(lab: Lab, marked: t
         ("frame_start", -1), ("frame_start", 10), ("frame_start", 1.5), ("frame_start", "NaN"), ("frame_start", ""),
         ("frame_start", True), ("frame_start", [0]), ("frame_start", 2**40), ("frame_end", 10), ("frame_end", -1),
         ("frame_end", "x"), ("frame_end", ""), ("keep_placed", "perhaps"), ("keep_placed", 2), ("options", [1]),
-        ("options", "nonsense"), ("options", {"a": {"b": 1}}), ("options", {"a": "x" * 5000}), ("request_key", 12),
+        ("options", "nonsense"), ("options", {"a": {"b": 1}}), ("options", {"a": "x" * 5000}),
+        ("options", {"quality": 3}), ("options", {"strategy": "magic"}), ("options", {"strategy": 1}),
+        ("request_key", 12),
         ("analysis_lease_id", 12), ("analysis_lease_id", {"a": 1}), ("course_id", 5), ("course_id", "x" * 201),
     ],
 )  # fmt: skip

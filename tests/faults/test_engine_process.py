@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.job import Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
+from service.domain.job import STRATEGIES, Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
 from service.usecases.workplace import JobFailed
 from service.worker import engine as engine_module
 from service.worker.engine import Engine
@@ -153,3 +153,12 @@ async def test_eight_giant_rasters_at_once_cost_eight_refusals(tmp_path: Path) -
             return int(peak.group(1)) / 1024
 
     assert max(await asyncio.gather(*(refused(n) for n in range(8)))) < 160
+
+
+async def test_the_strategy_that_was_asked_for_follows_the_markers(tmp_path: Path) -> None:
+    async with Engine() as engine:
+        found = [await outputs(engine, task(tmp_path, strategy=strategy)) for strategy in STRATEGIES]
+        usual = await outputs(engine, task(tmp_path))
+    ways = [[frame.points for output in way if isinstance(output, Chunk) for frame in output.frames] for way in found]
+    assert [frame.points for output in usual if isinstance(output, Chunk) for frame in output.frames] == ways[0]
+    assert len({str(way) for way in ways}) == len(STRATEGIES)

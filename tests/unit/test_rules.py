@@ -13,6 +13,7 @@ from service.domain import errors
 from service.domain.access import Actor, may_edit, may_read
 from service.domain.errors import InvalidParameter, LabelTaken, TiptraceError
 from service.domain.failures import SENTENCES, Failure, sentence
+from service.domain.job import STRATEGIES, checked_options
 from service.domain.lease import is_live
 from service.domain.markers import (
     COLORS,
@@ -31,6 +32,7 @@ from service.domain.receipt import Receipt, checked_key, input_digest, receipt_f
 from service.store.marshal import pack, unpack
 from service.usecases.people import normal_email
 from tracer import errors as tracer_errors
+from tracer import follow
 
 NOW = 1_800_000_000
 
@@ -205,6 +207,14 @@ def test_a_marker_that_did_not_move_stays_what_it_was_when_its_frame_is_saved_ag
         ("m3", 1, 0.3, "trace"),
         ("m4", 1, 0.0, "user"),
     ]
+
+
+def test_the_options_of_a_trace_name_the_tracers_own_strategies() -> None:
+    assert set(STRATEGIES) == {*follow.STRATEGIES}
+    assert STRATEGIES[0] == follow.DEFAULT_STRATEGY
+    assert checked_options({"strategy": "plain-flow"}) == {"strategy": "plain-flow"}
+    with pytest.raises(InvalidParameter, match="quality"):
+        checked_options({"quality": 1})
 
 
 def test_one_marker_cannot_be_in_two_places_of_one_frame() -> None:
