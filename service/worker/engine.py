@@ -1,13 +1,12 @@
 """One slot's engine: a single child process that a job may break without touching its neighbours.
 
-Each slot has an executor of one process (spawned, niced, limited in memory), a pipe for what comes out, and a shared
-order for what is wanted of it. A child that died or had to be killed is replaced before the next task.
+Each slot has an executor of one process (spawned without secrets, niced, limited in memory), a pipe for what comes out,
+and a shared order for what is wanted of it. A child that died or had to be killed is replaced before the next task.
 """
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 from collections.abc import AsyncGenerator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
@@ -21,10 +20,11 @@ from service.domain.failures import Failure
 from service.domain.job import Done, InspectTask, Output, Stopped, TraceTask
 from service.usecases.workplace import JobFailed
 from service.worker import engine_child
+from service.worker.bare_spawn import BareContext
 from service.worker.engine_child import ABORT, GO, HAND_BACK, Failed
 
 log = structlog.get_logger()
-_SPAWN = multiprocessing.get_context("spawn")
+_SPAWN = BareContext()
 _ABORT_SECONDS = 3.0
 
 

@@ -14,6 +14,7 @@ import pytest
 from service.domain.job import STRATEGIES, Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
 from service.usecases.workplace import JobFailed
 from service.worker import engine as engine_module
+from service.worker.bare_spawn import NEEDED, NEEDED_KINDS
 from service.worker.engine import Engine
 from tests.support import uploads
 
@@ -88,6 +89,20 @@ async def test_a_movie_shorter_than_promised_fails_with_its_last_frame(tmp_path:
             await outputs(engine, task(tmp_path, frame_end=FRAMES + 30))
     assert failed.value.failure.code == "movie_cut_off"
     assert f"frame {FRAMES - 1} of {FRAMES + 31}" in failed.value.failure.summary
+
+
+async def test_the_child_holds_no_secrets_and_still_finds_its_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = {"TIPTRACE_SECRET_KEY": "s1", "TIPTRACE_SMTP_URL": "smtp://u:p@h", "AWS_SECRET_ACCESS_KEY": "s2"}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    async with Engine() as engine:
+        assert numbers(await outputs(engine, task(tmp_path, frame_end=3))) == [0, 1, 2, 3]
+        held = Path(f"/proc/{engine.pid}/environ").read_text().rstrip("\0").split("\0")
+    names = {entry.partition("=")[0] for entry in held}
+    assert "PATH" in names
+    assert [name for name in names if name not in NEEDED and not name.startswith(NEEDED_KINDS)] == []
 
 
 HOSTILE = {
