@@ -37,7 +37,7 @@ from tests.support.mortal import DURABLE, Killed
 from tests.support.stepwise import Fate, Steps, stepwise
 
 MOST_ACTORS = 3
-MEANWHILE = st.sampled_from(["edit", "edit", "release", "acquire", "submit", "sweep", "hours"])
+MEANWHILE = st.sampled_from(["edit", "edit", "release", "acquire", "submit", "sweep", "hours", "hours and a sweep"])
 FATES = st.sampled_from(["go on", "go on", "go on", "go on", "go on", "throttle", "lose the reply", "die"])
 RACES = st.tuples(
     st.sampled_from(["acquire", "edit", "submit", "submit", "work"]), MEANWHILE, FATES, PICK, st.booleans()
@@ -193,7 +193,8 @@ class StepwiseInterleavings(Interleavings):
             actor = self.actors[-1] if self.actors else None
             if actor is None or actor.verb != verb:
                 continue
-            self._to_the_brink(actor)
+            for _ in range(1 + n % 6 if verb == "work" else 1):  # a worker's first write is its claim
+                self._to_the_brink(actor)
             self._meanwhile(meanwhile, actor.page or self.pages[-1], api, 0)
             if actor in self.actors:
                 self._step(actor, fate)
@@ -214,7 +215,7 @@ class StepwiseInterleavings(Interleavings):
 
     def _work_on_what_was_sent(self, n: int, _: int, stopping: bool) -> None:
         if self.messages:
-            self.begin_to_work(-1 - n % 2, 0, stopping=stopping)
+            self.begin_to_work(-1, 0, stopping=stopping)
 
     def _meanwhile(self, what: str, page: Page, api: int, frame: int) -> None:
         """The same page does something else, or the world does."""
@@ -236,6 +237,9 @@ class StepwiseInterleavings(Interleavings):
             self.run(self.swept())
         elif what == "hours":
             self.lab.clock.advance(961)
+        elif what == "hours and a sweep":
+            self.lab.clock.advance(961)
+            self.run(self.swept())
 
     def _step(self, actor: StepwiseActor, fate: Fate) -> None:
         before = self.run(self.lab.movie(self.movie_id))
