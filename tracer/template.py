@@ -29,7 +29,7 @@ _NOISE = 2.5  # gray levels of camera noise
 _GROWTH = 1.08  # by which a patch may grow or shrink in one alignment; a wedge looks alike at any size
 _STEP = 1.5  # longest step of one iteration, pixels
 _STILL = 0.1  # a step shorter than this ends the iterations
-_WORSE = 0.0005  # loss of likeness after which the next steps are half as long: fine stripes make them too long
+_BACK = 0.3  # share of a step that is taken back, above which the next ones are half as long: fine stripes mislead them
 
 Floats = npt.NDArray[np.float32]
 Complexes = npt.NDArray[np.complex128]
@@ -180,14 +180,14 @@ class Bank:
         bounds = [(abs(warp) / _GROWTH, abs(warp) * _GROWTH) for warp in turn]
         start = patch = _sample(picture, at, turn)
         read, contrast = _read(reader, patch, weight)
-        gain, best = [1.0] * len(at), [-1.0] * len(at)
+        gain, last = [1.0] * len(at), [0j] * len(at)
         for _ in range(iterations):
             longest = 0.0
-            for n, (dx, dy, da, db, _, z) in enumerate((read / contrast[:, None]).tolist()):
-                if z < best[n] - _WORSE:
+            for n, (dx, dy, da, db, _, _) in enumerate((read / contrast[:, None]).tolist()):
+                back = dx * last[n].real + dy * last[n].imag
+                if back < -_BACK * abs(last[n]) ** 2:
                     gain[n] *= 0.5
-                best[n] = max(best[n], z)
-                shift = gain[n] * complex(dx, dy)
+                last[n] = shift = gain[n] * complex(dx, dy)
                 da, db = gain[n] * min(max(da, -0.2), 0.2), gain[n] * min(max(db, -0.2), 0.2)
                 length = abs(shift)
                 longest = max(longest, length)
