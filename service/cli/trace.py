@@ -21,6 +21,7 @@ from rich.table import Table
 from service.cli.trace_report import write_report
 from service.cli.trace_run import Run
 from service.usecases.export_trackpoints import csv_lines, json_document, xlsx_file
+from service.usecases.trackpoint_sheet import sheet_of
 from tracer import synthetic
 from tracer.errors import MovieError
 from tracer.geometry import LONG_SIDE, to_source
@@ -83,13 +84,14 @@ def trace(
         sheet = ContactSheet() if report_path else None
         run.follow(mp4_path, sheet)
         told = {**run.told, "fpm": fpm}
-        document = json_document(told, run.rows)
+        table = sheet_of(told, run.rows)
+        document = json_document(told, table)
         if csv_path:
             with csv_path.open("w", encoding="utf-8", newline="") as out:
-                out.writelines(csv_lines(told, run.rows))
+                out.writelines(csv_lines(table))
         if xlsx_path:
             with xlsx_path.open("wb") as out_bytes:
-                xlsx_file(told, run.rows, out_bytes)
+                xlsx_file(told, table, out_bytes)
         if json_path:
             json_path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
         if report_path and sheet:

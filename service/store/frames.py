@@ -39,13 +39,15 @@ class Frames:
         *,
         consistent: bool = False,
         attributes: Sequence[str] = (),
+        page: int | None = None,
     ) -> AsyncIterator[Item]:
-        """Stored frames `first` to `last`, inclusive, in order."""
+        """Stored frames `first` to `last`, inclusive, in order; read `page` at a time."""
         return self._db.query(
             FRAMES,
             keyed(equals("movie_id", movie_id), between("frame_number", first, last)),
             consistent=consistent,
             attributes=attributes,
+            page=page,
         )
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from service.domain.access import Actor, check_read, may_edit
@@ -14,6 +14,8 @@ from service.store.stores import Stores
 from service.usecases.known_markers import known_markers
 
 MAX_FRAMES_AT_ONCE = 10_000
+EXPORT_PAGE = 50
+"""Frames that an export reads at once. Taking a reply of the database apart holds the loop, and polls wait for it."""
 _INTERNAL = frozenset(
     {
         *ANALYSIS,
@@ -154,15 +156,15 @@ def shown_frame(movie: Movie, item: Mapping[str, Any], labels: MarkerMap) -> tup
     return shown, labels
 
 
-async def trackpoints(stores: Stores, movie: Movie) -> list[dict[str, Any]]:
-    """Every visible trackpoint inside the trim, in frame order, for exports."""
+async def trackpoints(stores: Stores, movie: Movie) -> AsyncIterator[dict[str, Any]]:
+    """Every visible trackpoint inside the trim, in frame order, as they come from the store: for exports."""
     labels = await stores.frames.markers(movie.movie_id, consistent=False)
-    rows: list[dict[str, Any]] = []
-    async for item in stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end):
+    span = stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end, page=EXPORT_PAGE)
+    async for item in span:
         shown, labels = shown_frame(movie, item, labels)
         time = shown.get("time")
-        rows += [point if time is None else {**point, "time": time} for point in shown["markers"]]
-    return rows
+        for point in shown["markers"]:
+            yield point if time is None else {**point, "time": time}
 
 
 async def marker_reach(stores: Stores, movie: Movie, label: str) -> int:

@@ -42,7 +42,7 @@ async def trace_task(
         resume_after=resume_after,
         video_preset=preset,
         strategy=(inputs.get("options") or {}).get("strategy", STRATEGIES[0]),
-        tags=_tags(movie),
+        tags=tags_of(movie),
     )
 
 
@@ -50,9 +50,18 @@ def _points(points: Sequence[Mapping[str, Any]], height: int) -> tuple[Point, ..
     return tuple(Point(p["marker_id"], p["label"], p["color"], p["x"], flip_y(p["y"], height)) for p in points)
 
 
-def _tags(movie: Movie) -> dict[str, str]:
-    tags = {"title": movie.row.get("title"), "artist": movie.row.get("attribution_name")}
-    return {name: value for name, value in tags.items() if value}
+def tags_of(movie: Movie) -> dict[str, str]:
+    """What the labelled movie says of itself wherever it is copied to: its title, whether researchers may use it, and
+    whom to name, if that person wishes it.
+    """
+    row = movie.row
+    may = "allows" if row.get("research_use") else "has not allowed"
+    tags = {
+        "title": row.get("title"),
+        "artist": row.get("attribution_name") if row.get("credit_by_name") else None,
+        "comment": f"Whoever made this movie {may} its use in research.",
+    }
+    return {name: str(value) for name, value in tags.items() if value}
 
 
 def checkpoint_key(lease: JobLease, frame: int) -> str:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tracer.geometry import analysis_size
-from tracer.measures import Scale, Track, calibration, ruler_mm
+from tracer.measures import Points, Scale, Track, calibration, ruler_mm
 
 Trackpoint = Mapping[str, Any]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+class Cell(NamedTuple):
+    """One marker in one frame, in pixels of the analysis frame. `status` 0: lost, and the position carried."""
+
+    x: float
+    y: float
+    status: int
+    err: float
+    color: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,38 +33,57 @@ class Sheet:
     """The trackpoints of a movie as a table: frames in order, labels in order of sight, one scale for all.
 
     `times`: frame -> seconds from the movie's first frame by its own timestamps, for the frames that have one.
+    Numbers lie in arrays, about forty bytes a trackpoint: a long movie with many markers has hundreds of thousands.
     """
 
     labels: tuple[str, ...]
     frames: tuple[int, ...]
-    cells: Mapping[tuple[int, str], Trackpoint]
     scale: Scale
     times: Mapping[int, float]
+    points: Points
+    """(frame, label, [x, y]) pixels; NaN where a marker has no row."""
+    errors: npt.NDArray[np.float64]
+    status: npt.NDArray[np.int8]
+    """(frame, label); -1 where a marker has no row."""
+    colors: tuple[str | None, ...]
+    color_of: npt.NDArray[np.int32]
+    """(frame, label) -> place in `colors`."""
 
     def unit(self, label: str) -> str:
         """Rulers are what measures, so they are always told in pixels."""
         return "px" if ruler_mm(label) is not None else self.scale.unit
 
-    def place(self, frame: int, label: str) -> tuple[float, float] | None:
-        """x and y in the label's unit; None if the marker has no row here or was not seen."""
-        point = self.cells.get((frame, label))
-        if point is None or not seen(point):
-            return None
-        factor = self.scale.factor if self.unit(label) == "mm" else 1.0
-        return float(point["x"]) * factor, float(point["y"]) * factor
+    def cells(self, row: int) -> list[Cell | None]:
+        """The markers of the `row`th frame, in the order of `labels`; None where one has no row."""
+        columns = zip(
+            self.points[row].tolist(),
+            self.status[row].tolist(),
+            self.errors[row].tolist(),
+            self.color_of[row].tolist(),
+            strict=True,
+        )
+        return [
+            None if status < 0 else Cell(x, y, status, err, self.colors[color])
+            for (x, y), status, err, color in columns
+        ]
+
+    def factor(self, label: str) -> float:
+        """From pixels to the label's unit."""
+        return self.scale.factor if self.unit(label) == "mm" else 1.0
 
     def tracks(self) -> list[Track]:
         """Each label's way, in the order in which the labels first occur."""
-        return [self._track(label) for label in self.labels]
+        return [self._track(column, label) for column, label in enumerate(self.labels)]
 
-    def _track(self, label: str) -> Track:
-        points = [(frame, self.cells[frame, label]) for frame in self.frames if (frame, label) in self.cells]
+    def _track(self, column: int, label: str) -> Track:
+        there = self.status[:, column] >= 0
+        frames = np.asarray(self.frames, np.int64)[there]
         return Track(
             label,
-            np.array([frame for frame, _ in points], np.int64),
-            np.array([(float(p["x"]), float(p["y"])) for _, p in points], float).reshape(-1, 2),
-            np.array([seen(p) for _, p in points], bool),
-            self._times([frame for frame, _ in points]),
+            frames,
+            self.points[there, column],
+            self.status[there, column] != 0,
+            self._times(frames.tolist()),
         )
 
     def _times(self, frames: Sequence[int]) -> npt.NDArray[np.float64] | None:
@@ -61,27 +91,62 @@ class Sheet:
         return np.array(times, np.float64) if self.times else None
 
 
+class Gathering:
+    """Takes trackpoints as they come, in any order, and keeps of each only its numbers. Of two for one cell the later
+    counts; what lies outside the movie's trim is left out.
+    """
+
+    def __init__(self, movie: Mapping[str, Any]) -> None:
+        self._movie = movie
+        self._first, self._last = trim_of(movie)
+        self._labels: dict[str, int] = {}
+        self._colors: dict[str | None, int] = {}
+        self._times: dict[int, float] = {}
+        self._where = array("q")
+        """Frame, label and colour of each."""
+        self._numbers = array("d")
+        """x, y and error of each."""
+        self._status = array("b")
+
+    def add(self, point: Trackpoint) -> None:
+        frame, label = int(point["frame_number"]), str(point["label"])
+        if frame < self._first or (self._last is not None and frame > self._last):
+            return
+        column = self._labels.setdefault(label, len(self._labels))
+        color = self._colors.setdefault(point.get("color"), len(self._colors))
+        self._where.extend((frame, column, color))
+        self._numbers.extend((float(point["x"]), float(point["y"]), float(point.get("err") or 0.0)))
+        self._status.append(seen(point))
+        if point.get("time") is not None:
+            self._times[frame] = float(point["time"])
+
+    def sheet(self) -> Sheet:
+        """The table, with the scale that the first frame inside the trim gives."""
+        where = np.array(self._where, np.int64).reshape(-1, 3)
+        numbers = np.array(self._numbers, np.float64).reshape(-1, 3)
+        frames, row = np.unique(where[:, 0], return_inverse=True)
+        shape = (len(frames), len(self._labels))
+        points, errors = np.full((*shape, 2), np.nan), np.zeros(shape)
+        status, color_of = np.full(shape, -1, np.int8), np.zeros(shape, np.int32)
+        cell = (row, where[:, 1])
+        points[cell], errors[cell] = numbers[:, :2], numbers[:, 2]
+        status[cell], color_of[cell] = np.array(self._status, np.int8), where[:, 2]
+        rulers = {
+            label: (float(points[0, column, 0]), float(points[0, column, 1]))
+            for label, column in self._labels.items()
+            if ruler_mm(label) is not None and status[0, column] >= 0
+        }
+        scale = calibration(rulers, frame_size(self._movie)[1])
+        told = tuple(self._labels), tuple(frames.tolist()), scale, self._times
+        return Sheet(*told, points, errors, status, tuple(self._colors), color_of)
+
+
 def sheet_of(movie: Mapping[str, Any], rows: Iterable[Trackpoint]) -> Sheet:
-    """Sort the rows into a table and find the scale in the first frame inside the trim."""
-    first, last = trim_of(movie)
-    cells: dict[tuple[int, str], Trackpoint] = {}
-    labels: dict[str, None] = {}
-    times: dict[int, float] = {}
+    """The rows as a table."""
+    gathering = Gathering(movie)
     for row in rows:
-        frame, label = int(row["frame_number"]), str(row["label"])
-        if frame < first or (last is not None and frame > last):
-            continue
-        labels.setdefault(label)
-        cells[frame, label] = row
-        if row.get("time") is not None:
-            times[frame] = float(row["time"])
-    frames = tuple(sorted({frame for frame, _ in cells}))
-    rulers = {
-        label: (float(cells[frames[0], label]["x"]), float(cells[frames[0], label]["y"]))
-        for label in labels
-        if ruler_mm(label) is not None and (frames[0], label) in cells
-    }
-    return Sheet(tuple(labels), frames, cells, calibration(rulers, frame_size(movie)[1]), times)
+        gathering.add(row)
+    return gathering.sheet()
 
 
 def harmless(text: str) -> str:

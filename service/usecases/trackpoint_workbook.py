@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+import numpy as np
 import xlsxwriter
 
-from service.usecases.trackpoint_sheet import Sheet, harmless, seen
+from service.usecases.trackpoint_sheet import Sheet, harmless
+
+Columns = list[tuple[str, int]]
+"""Labels in sorted order, each with its place in the sheet."""
 
 _CHARTED = 24  # markers in one chart; more lines than that tell nobody anything
 
@@ -24,7 +28,7 @@ def write_workbook(out: BinaryIO, sheet: Sheet, movie: Mapping[str, object], res
         "strings_to_numbers": False,
     }
     with xlsxwriter.Workbook(out, plain) as book:
-        labels = sorted(sheet.labels)
+        labels = sorted((label, column) for column, label in enumerate(sheet.labels))
         _trackpoints(book.add_worksheet("Trackpoints"), sheet, labels)
         _pairs(book.add_worksheet("Metadata"), {**movie, **_flat(results)})
         _markers(book.add_worksheet("Markers"), sheet, labels)
@@ -32,50 +36,60 @@ def write_workbook(out: BinaryIO, sheet: Sheet, movie: Mapping[str, object], res
         _charts(book, book.add_worksheet("Charts"), sheet, labels)
 
 
-def _trackpoints(page: Any, sheet: Sheet, labels: list[str]) -> None:
+def _trackpoints(page: Any, sheet: Sheet, labels: Columns) -> None:
     header = ["frame_number"]
-    for label in labels:
+    for label, _ in labels:
         header += [f"{label} {axis} ({sheet.unit(label)})" for axis in "xy"] + [f"{label} status"]
     if sheet.times:
         header.append("time (s)")
     _row(page, 0, header)
     page.freeze_panes(1, 1)
+    told = [(1 + 3 * n, column, sheet.factor(label)) for n, (label, column) in enumerate(labels)]
+    number, text = page.write_number, page.write_string
     for row, frame in enumerate(sheet.frames, 1):
-        page.write_number(row, 0, frame)
-        for n, label in enumerate(labels):
-            place, point = sheet.place(frame, label), sheet.cells.get((frame, label))
-            if place is not None:
-                page.write_number(row, 1 + 3 * n, place[0])
-                page.write_number(row, 2 + 3 * n, place[1])
-            if point is not None:
-                page.write_string(row, 3 + 3 * n, "seen" if seen(point) else "lost")
+        number(row, 0, frame)
+        cells = sheet.cells(row - 1)
+        for at, column, factor in told:
+            cell = cells[column]
+            if cell is None:
+                continue
+            if cell.status:
+                number(row, at, cell.x * factor)
+                number(row, at + 1, cell.y * factor)
+            text(row, at + 2, "seen" if cell.status else "lost")
         if frame in sheet.times:
-            page.write_number(row, 1 + 3 * len(labels), sheet.times[frame])
+            number(row, 1 + 3 * len(labels), sheet.times[frame])
 
 
-def _markers(page: Any, sheet: Sheet, labels: list[str]) -> None:
+def _markers(page: Any, sheet: Sheet, labels: Columns) -> None:
     _row(page, 0, ["label", "color", "frames seen", "frames lost", "first x (px)", "first y (px)"])
-    tracks = {track.label: track for track in sheet.tracks()}
-    for row, label in enumerate(labels, 1):
-        track = tracks[label]
-        color = sheet.cells[int(track.frames[0]), label].get("color")
-        lost = len(track.frames) - int(track.seen.sum())
-        _row(page, row, [label, color, int(track.seen.sum()), lost, *(float(v) for v in track.points[0])])
+    tracks = sheet.tracks()
+    for row, (label, column) in enumerate(labels, 1):
+        track = tracks[column]
+        first = sheet.cells(int(np.argmax(sheet.status[:, column] >= 0)))[column]
+        seen = int(track.seen.sum())
+        color = first.color if first else None
+        _row(page, row, [label, color, seen, len(track.frames) - seen, *(float(v) for v in track.points[0])])
 
 
-def _chart_data(page: Any, sheet: Sheet, labels: list[str]) -> None:
+def _chart_data(page: Any, sheet: Sheet, labels: Columns) -> None:
     """x of every marker, then y of every marker, so that each chart reads one block of columns."""
-    _row(page, 0, ["frame_number", *(f"{label} {axis} ({sheet.unit(label)})" for axis in "xy" for label in labels)])
+    _row(page, 0, ["frame_number", *(f"{label} {axis} ({sheet.unit(label)})" for axis in "xy" for label, _ in labels)])
+    told = [(column, sheet.factor(label)) for label, column in labels]
+    number = page.write_number
     for row, frame in enumerate(sheet.frames, 1):
-        page.write_number(row, 0, frame)
-        for n, label in enumerate(labels):
-            place = sheet.place(frame, label)
-            if place is not None:
-                page.write_number(row, 1 + n, place[0])
-                page.write_number(row, 1 + len(labels) + n, place[1])
+        number(row, 0, frame)
+        cells = sheet.cells(row - 1)
+        places = [(n, cell, factor) for n, (column, factor) in enumerate(told, 1) if (cell := cells[column])]
+        for n, cell, factor in places:
+            if cell.status:
+                number(row, n, cell.x * factor)
+        for n, cell, factor in places:
+            if cell.status:
+                number(row, n + len(labels), cell.y * factor)
 
 
-def _charts(book: Any, page: Any, sheet: Sheet, labels: list[str]) -> None:
+def _charts(book: Any, page: Any, sheet: Sheet, labels: Columns) -> None:
     last = len(sheet.frames)
     for block, axis in enumerate("xy"):
         chart = book.add_chart({"type": "line"})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 from collections.abc import Iterable
 from typing import Any, BinaryIO, cast
 
 from flask import Blueprint, Response, send_file
 
-from service.usecases.export_trackpoints import content_disposition, csv_lines, json_document, xlsx_file
+from service.usecases.export_trackpoints import content_disposition, csv_lines, json_pieces, xlsx_file
 from service.usecases.read_movie import readable, trackpoints
+from service.usecases.trackpoint_sheet import Gathering, Sheet
 from service.web.auth import caller
 from service.web.context import stores
 from service.web.schemas import Export, parsed
@@ -25,17 +25,23 @@ _IN_MEMORY = 1 << 20
 
 @exports.route("/get-movie-trackpoints", methods=["GET", "POST"])
 async def get_movie_trackpoints() -> Response:
-    """The rows are read on the loop; making the file costs processor time and happens in a thread."""
+    """All trackpoints inside the trim as a file: CSV, XLSX or JSON.
+
+    The rows are read on the loop; making the file costs processor time and happens in threads, as the client takes it.
+    """
     actor, asked = await caller(), parsed(Export)
     movie = await readable(stores(), actor, asked.movie_id, course_id=asked.course_id, consistent=True)
-    rows = await trackpoints(stores(), movie)
     about = {**movie.row, "trim_start_frame": movie.trim_start, "trim_end_frame": movie.trim_end}
+    gathering = Gathering(about)
+    async for point in trackpoints(stores(), movie):
+        gathering.add(point)
+    sheet = gathering.sheet()
     if asked.format == "csv":
-        answer = Response(_pieces(csv_lines(about, rows)), mimetype="text/csv")
+        answer = Response(_pieces(csv_lines(sheet)), mimetype="text/csv")
     elif asked.format == "xlsx":
-        answer = send_file(await asyncio.to_thread(_workbook, about, rows), mimetype=_XLSX, etag=False)
+        answer = send_file(await asyncio.to_thread(_workbook, about, sheet), mimetype=_XLSX, etag=False)
     else:
-        answer = Response(await asyncio.to_thread(_document, about, rows), mimetype="application/json")
+        answer = Response(_pieces(json_pieces(about, sheet)), mimetype="application/json")
     title = str(movie.row.get("title") or "movie")[:80]
     answer.headers["Content-Disposition"] = content_disposition(f"{title} trackpoints.{asked.format}")
     answer.headers["Cache-Control"] = "no-store"
@@ -55,12 +61,8 @@ def _pieces(lines: Iterable[str]) -> Iterable[bytes]:
     yield "".join(gathered).encode()
 
 
-def _workbook(about: dict[str, Any], rows: list[dict[str, Any]]) -> BinaryIO:
+def _workbook(about: dict[str, Any], sheet: Sheet) -> BinaryIO:
     out = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115  the response closes it
-    xlsx_file(about, rows, out)
+    xlsx_file(about, sheet, out)
     out.seek(0)
     return out
-
-
-def _document(about: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
-    return json.dumps(json_document(about, rows), ensure_ascii=False, allow_nan=False, default=str).encode()

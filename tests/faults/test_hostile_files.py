@@ -16,7 +16,9 @@ import pytest_asyncio
 
 from service.local.emulator import Emulator
 from service.usecases.export_trackpoints import json_document
+from service.usecases.manage_movie import set_research
 from service.usecases.read_movie import trackpoints
+from service.usecases.trackpoint_sheet import sheet_of
 from tests.support import uploads
 from tests.support.workshop import SHARED, Workshop, open_workshop
 
@@ -89,13 +91,18 @@ async def test_a_good_movie_after_all_of_them_is_inspected_and_traced(workshop: 
     assert movie.row["inspection"]["codec"] == "h264"
     assert movie.row["movie_zipfile_urn"].endswith("frames.zip")
     lease = await workshop.place(movie)
+    allowed = {"research_use": 1, "credit_by_name": 1, "attribution_name": "Łukasz Ä"}
+    await set_research(workshop.stores, workshop.student, movie.movie_id, allowed)
     await workshop.submit(movie, lease)
     traced = await workshop.settled(movie.movie_id)
     assert traced.status == "tracing completed", traced.row.get("tracing_failure_summary")
     assert traced.row["last_frame_tracked"] == 11
-    stored = await workshop.stores.objects.head(workshop.stores.objects.key_of(traced.row["movie_traced_urn"]))
-    assert stored
-    assert stored.length > 1000
+    stored = await workshop.stores.objects.get(workshop.stores.objects.key_of(traced.row["movie_traced_urn"]))
+    with av.open(io.BytesIO(stored)) as labelled:  # what its owner allowed goes with every copy
+        tags = labelled.metadata
+        assert sum(1 for _ in labelled.decode(video=0)) == 12
+    assert (tags["title"], tags["artist"]) == ("A movie", "Łukasz Ä")
+    assert tags["comment"] == "Whoever made this movie allows its use in research."
 
 
 async def test_the_largest_frame_allowed_stays_within_one_jobs_memory(workshop: Workshop) -> None:
@@ -155,8 +162,8 @@ async def test_a_header_that_promises_seven_frames_of_six_is_traced_to_its_end_a
     await workshop.submit(movie, await workshop.place(movie))
     traced = await workshop.settled(movie.movie_id)
     assert (traced.status, traced.row["last_frame_tracked"]) == ("tracing completed", 5)
-    rows = await trackpoints(workshop.stores, traced)
-    told = json_document(traced.row, rows)["trackpoint_dicts"]
+    rows = [point async for point in trackpoints(workshop.stores, traced)]
+    told = json_document(traced.row, sheet_of(traced.row, rows))["trackpoint_dicts"]
     assert sorted({point["frame_number"] for point in told}) == [0, 1, 2, 3, 4, 5]
     times = {point["time"] for point in told}  # b04: the movie's own
     assert sorted(times) == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2, 0.25])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import locale
 from decimal import Decimal
 from typing import Any
 
 import openpyxl
 import pytest
 
-from service.usecases.export_trackpoints import content_disposition, csv_lines, json_document, xlsx_file
+from service.usecases.export_trackpoints import content_disposition, csv_lines, json_document, json_pieces, xlsx_file
+from service.usecases.trackpoint_sheet import sheet_of
 
 MOVIE = {"title": "=Movie", "width": 480, "height": 360, "total_frames": 9, "fps": "20", "fpm": "2",
          "trim_start_frame": 1, "trim_end_frame": 3}  # fmt: skip
@@ -28,7 +30,7 @@ def rows(frames: int = 6) -> list[dict[str, Any]]:
 
 
 def read_csv(movie: dict[str, Any], points: list[dict[str, Any]]) -> list[list[str]]:
-    return list(csv.reader(io.StringIO("".join(csv_lines(movie, points)), newline="")))
+    return list(csv.reader(io.StringIO("".join(csv_lines(sheet_of(movie, points))), newline="")))
 
 
 def test_the_csv_has_sorted_labels_units_and_the_frames_of_the_trim() -> None:
@@ -41,7 +43,7 @@ def test_the_csv_has_sorted_labels_units_and_the_frames_of_the_trim() -> None:
 
 def test_every_line_ends_with_crlf_and_there_is_no_byte_order_mark() -> None:
     """B25: decided and kept."""
-    lines = list(csv_lines(MOVIE, rows()))
+    lines = list(csv_lines(sheet_of(MOVIE, rows())))
     assert all(line.endswith("\r\n") and line.count("\n") == 1 for line in lines)
     assert lines[0].startswith("frame_number")
 
@@ -50,7 +52,7 @@ def test_a_lost_marker_keeps_its_row_but_shows_no_measurement() -> None:
     """A01: flagged, not dropped; a carried position is no measurement."""
     table = read_csv(MOVIE, rows())
     assert table[2] == ["2", "", "", "200", "100", "200", "150"]
-    lost = [p for p in json_document(MOVIE, rows())["trackpoint_dicts"] if p["status"] == 0]
+    lost = [p for p in json_document(MOVIE, sheet_of(MOVIE, rows()))["trackpoint_dicts"] if p["status"] == 0]
     assert [(p["frame_number"], p["label"], p["x"]) for p in lost] == [(2, "Apex", 102)]
 
 
@@ -82,7 +84,7 @@ def test_labels_with_commas_quotes_and_accents_survive() -> None:
 
 def workbook(movie: dict[str, Any], made: list[dict[str, Any]]) -> Any:
     out = io.BytesIO()
-    xlsx_file(movie, made, out)
+    xlsx_file(movie, sheet_of(movie, made), out)
     return openpyxl.load_workbook(io.BytesIO(out.getvalue()))
 
 
@@ -101,12 +103,12 @@ def test_the_workbook_has_five_sheets_numbers_as_numbers_and_two_charts() -> Non
 def test_an_empty_movie_still_gives_files_that_open() -> None:
     assert read_csv(MOVIE, []) == [["frame_number"]]
     assert workbook(MOVIE, [])["Trackpoints"]["A1"].value == "frame_number"
-    assert json_document(MOVIE, [])["trackpoint_dicts"] == []
+    assert json_document(MOVIE, sheet_of(MOVIE, []))["trackpoint_dicts"] == []
 
 
 def test_the_json_document_is_plain_json_with_results() -> None:
     stored = [{**p, "x": Decimal(str(p["x"])), "y": Decimal(str(p["y"])), "err": Decimal("0.3")} for p in rows()]
-    document = json.loads(json.dumps(json_document(MOVIE, stored)))
+    document = json.loads(json.dumps(json_document(MOVIE, sheet_of(MOVIE, stored))))
     assert document["error"] is False
     assert document["movie"] | {"inspection": 0} == {
         "width": 480, "height": 360, "frame_width": 640, "frame_height": 480, "frames": 9, "fps": 20.0, "fpm": 2.0,
@@ -117,12 +119,51 @@ def test_the_json_document_is_plain_json_with_results() -> None:
     assert set(document["trackpoint_dicts"][0]) == {"frame_number", "label", "x", "y", "status", "err", "color"}
 
 
+def test_the_streamed_json_is_the_document() -> None:
+    for made in ([], rows(), [{**point(1, 'Ł "ä"', 1.25, 2), "color": None, "time": Decimal("0.5")}]):
+        sheet = sheet_of(MOVIE, made)
+        assert json.loads("".join(json_pieces(MOVIE, sheet))) == json_document(MOVIE, sheet)
+
+
+def test_of_two_points_for_one_cell_the_later_counts_and_a_missing_one_stays_missing() -> None:
+    sheet = sheet_of(MOVIE, [point(1, "Apex", 1, 2), point(2, "Leaf", 5, 6), point(1, "Apex", 3, 4)])
+    assert (sheet.labels, sheet.frames) == (("Apex", "Leaf"), (1, 2))
+    (apex, leaf), (no_apex, _) = sheet.cells(0), sheet.cells(1)
+    assert apex is not None
+    assert (apex.x, apex.y, leaf, no_apex) == (3, 4, None, None)
+
+
+def test_numbers_are_written_alike_in_every_locale() -> None:
+    """A comma for a decimal point would break every program that reads the file."""
+    before = "".join(csv_lines(sheet_of(MOVIE, rows())))
+    former = locale.setlocale(locale.LC_ALL)
+    named = [name for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "C.UTF-8") if _can_speak(name)]
+    try:
+        for name in named:
+            locale.setlocale(locale.LC_ALL, name)
+            assert "".join(csv_lines(sheet_of(MOVIE, rows()))) == before
+    finally:
+        locale.setlocale(locale.LC_ALL, former)
+    assert named
+
+
+def _can_speak(name: str) -> bool:
+    former = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, name)
+    except locale.Error:
+        return False
+    finally:
+        locale.setlocale(locale.LC_ALL, former)
+    return True
+
+
 def test_a_frames_time_is_told_in_json_and_xlsx_and_leaves_the_csv_alone() -> None:
     """B03, B04: uneven timestamps, as the movie has them."""
     times = {0: 0.0, 1: 0.04, 2: 0.08, 3: 2.08, 4: 2.12, 5: 2.16}
     made = [{**p, "time": Decimal(str(times[p["frame_number"]]))} for p in rows()]
     assert read_csv(MOVIE, made) == read_csv(MOVIE, rows())
-    document = json_document(MOVIE, made)
+    document = json_document(MOVIE, sheet_of(MOVIE, made))
     assert {(p["frame_number"], p["time"]) for p in document["trackpoint_dicts"]} == {(1, 0.04), (2, 0.08), (3, 2.08)}
     told = [cell.value for cell in workbook(MOVIE, made)["Trackpoints"][4]]
     header = [cell.value for cell in workbook(MOVIE, made)["Trackpoints"][1]]
@@ -132,8 +173,14 @@ def test_a_frames_time_is_told_in_json_and_xlsx_and_leaves_the_csv_alone() -> No
 def test_frames_behind_a_cut_enter_no_exported_result() -> None:
     """A03: the trim that is offered and no trim at all give the same results."""
     carried = [point(n, label, 400, 300, status=0) for n in (4, 5) for label in ("Apex", "Ruler 0mm", "Ruler 10mm")]
-    whole = json_document({**MOVIE, "trim_start_frame": 0, "trim_end_frame": 5}, rows(4) + carried)["results"]
-    trimmed = json_document({**MOVIE, "trim_start_frame": 0, "trim_end_frame": 3}, rows(4) + carried)["results"]
+    whole = json_document(
+        {**MOVIE, "trim_start_frame": 0, "trim_end_frame": 5},
+        sheet_of({**MOVIE, "trim_start_frame": 0, "trim_end_frame": 5}, rows(4) + carried),
+    )["results"]
+    trimmed = json_document(
+        {**MOVIE, "trim_start_frame": 0, "trim_end_frame": 3},
+        sheet_of({**MOVIE, "trim_start_frame": 0, "trim_end_frame": 3}, rows(4) + carried),
+    )["results"]
     assert whole | {"frames": 0} == trimmed | {"frames": 0}
     assert whole["frames"]["lost"] == 3
 
