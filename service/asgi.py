@@ -25,10 +25,12 @@ from flask import Flask
 
 from service.bridge import Bridge
 from service.local.connection import endpoint_of
+from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
 from service.runtime import Runtime, open_runtime
 from service.settings import Settings
 from service.web.app import build_app
 from service.web.people import sign_in_link
+from service.web.signer import signer_of
 from service.worker.pool import Pool
 
 MAX_BODY_BYTES = 1 << 20
@@ -47,6 +49,17 @@ class Service(Bridge):
         self._own = own
         self._runtime: Runtime | None = None
         self._flask: Flask | None = None
+        self._front: Storefront | None = None
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """What lies in the embedded storage goes through here, whole movies at a time; the rest is Flask's."""
+        if scope["type"] == "http" and self._front is not None and self._runtime is not None:
+            path = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))
+            if path.startswith(PREFIX):
+                objects, token = self._runtime.stores.objects, path.removeprefix(PREFIX)
+                await self._front.serve(objects, scope, receive, send, token)
+                return
+        await super().__call__(scope, receive, send)
 
     @property
     def runtime(self) -> Runtime:
@@ -58,9 +71,11 @@ class Service(Bridge):
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Runtime]:
         """Raises DataDirInUse, EmulatorFailed, SecretMissing."""
+        if self.settings.backend == "embedded":
+            self._front = Storefront(signer_of(self.settings).secret)
         async with (
             endpoint_of(self.settings, own=self._own) as endpoint,
-            open_runtime(self.settings, endpoint=endpoint) as runtime,
+            open_runtime(self.settings, endpoint=endpoint, front=self._front) as runtime,
             workers(runtime, worker_slots(self.settings)),
         ):
             self._flask, self._runtime = build_app(runtime), runtime

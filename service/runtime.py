@@ -17,7 +17,7 @@ from service.domain.ids import Ids
 from service.domain.letters import Mailer
 from service.mail import mailer_of
 from service.settings import Settings
-from service.store.objects import Objects
+from service.store.objects import Front, Objects
 from service.store.queue import Queue, ensure_queue
 from service.store.schema import Made, create_tables
 from service.store.stores import Stores, build_stores
@@ -86,8 +86,12 @@ async def open_runtime(
     endpoint: str | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    front: Front | None = None,
 ) -> AsyncIterator[Runtime]:
-    """Open clients and stores. With `endpoint` (the embedded emulator's) whatever is missing there is made first."""
+    """Open clients and stores. With `endpoint` (the embedded emulator's) whatever is missing there is made first.
+
+    `front`: what hands movies out and takes them in, if not the storage itself.
+    """
     session = _session(endpoint)
     async with AsyncExitStack() as stack:
 
@@ -106,7 +110,7 @@ async def open_runtime(
             ),
         )
         sqs = await client("sqs", _config(read_timeout=30))
-        objects = Objects(s3, settings.bucket)
+        objects = Objects(s3, settings.bucket, front=front)
         if endpoint:
             await create_tables(dynamodb, settings.table_prefix)
             await objects.ensure_bucket()

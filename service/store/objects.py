@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import aiohttp
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -29,6 +29,14 @@ _ANYWHERE = "us-east-1"
 """The region whose buckets are made without a word about the region; there it would be refused."""
 
 
+class Front(Protocol):
+    """Hands objects out and takes them in under addresses of its own, where the storage itself cannot be reached."""
+
+    def link(self, key: str, disposition: str | None, seconds: int) -> str: ...
+
+    def form(self, key: str, length: int, seconds: int) -> dict[str, Any]: ...
+
+
 class ObjectMissing(Exception):
     """There is no object under this key."""
 
@@ -45,11 +53,15 @@ class Stored:
 class Objects:
     """One bucket. Keys are `uploads/<movie>/...` until an inspection, `movies/<movie>/...` afterwards."""
 
-    def __init__(self, client: Any, bucket: str, first_pause: float = 0.1) -> None:
-        """`first_pause`: seconds before the first repetition; each later pause is twice as long."""
+    def __init__(self, client: Any, bucket: str, first_pause: float = 0.1, front: Front | None = None) -> None:
+        """`first_pause`: seconds before the first repetition; each later pause is twice as long.
+
+        With a `front` links and forms lead there, as paths below the web service's address.
+        """
         self.client = client
         self.bucket = bucket
         self.first_pause = first_pause
+        self.front = front
 
     def urn(self, key: str) -> str:
         return f"s3://{self.bucket}/{key}"
@@ -90,6 +102,8 @@ class Objects:
 
     async def upload_form(self, key: str, length: int, seconds: int = SIGNED_SECONDS) -> dict[str, Any]:
         """A presigned POST {url, fields} that takes exactly `length` bytes under `key` and nothing else."""
+        if self.front:
+            return self.front.form(key, length, seconds)
         form: dict[str, Any] = await self.client.generate_presigned_post(
             Bucket=self.bucket,
             Key=key,
@@ -104,6 +118,8 @@ class Objects:
 
     async def link(self, key: str, *, disposition: str | None = None, seconds: int = SIGNED_SECONDS) -> str:
         """A signed GET link. With `disposition` (a Content-Disposition) a browser saves the object."""
+        if self.front:
+            return self.front.link(key, disposition, seconds)
         parameters: dict[str, Any] = {"Bucket": self.bucket, "Key": key}
         if disposition:
             parameters["ResponseContentDisposition"] = disposition
@@ -126,6 +142,15 @@ class Objects:
             CopySource={"Bucket": self.bucket, "Key": source.key},
             CopySourceIfMatch=source.etag,
         )
+
+    async def opened(self, key: str, span: str | None = None) -> dict[str, Any]:
+        """GetObject's reply, its body unread; `span` is a Range header's value.
+
+        Raises ObjectMissing, StoreUnavailable, and ClientError with status 416 for a span that lies behind the end.
+        """
+        spanned = {"Range": span} if span else {}
+        reply: dict[str, Any] = await self._call(self.client.get_object, Bucket=self.bucket, Key=key, **spanned)
+        return reply
 
     async def get(self, key: str) -> bytes:
         """A small object, whole."""

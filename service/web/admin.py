@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 from service.domain.courses import shown_course, shown_user
 from service.usecases import courses, directory, inspect_storage
 from service.usecases.courses import Administration
-from service.web.auth import caller
+from service.web.auth import caller, reachable
 from service.web.context import stores, web
 from service.web.directory import paged
 from service.web.people_schemas import NewCourse, OfAdministrator, OfMoviePath, Page
@@ -68,6 +68,9 @@ async def movie_media(movie_id: str) -> Response:
     """Each file that the movie names: where it lies, how long it is, and a signed link."""
     actor, of = await caller(), checked(OfMoviePath, {"movie_id": movie_id})
     found = await inspect_storage.media(stores(), actor, of.movie_id)
+    for entry in found:
+        if "url" in entry:
+            entry["url"] = reachable(entry["url"])
     return said(movie_id=of.movie_id, media=found)
 
 

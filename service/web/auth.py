@@ -83,6 +83,14 @@ def own_origin() -> str:
     return origin_of(public if public else request.host_url)
 
 
+def reachable(address: str) -> str:
+    """A signed link as the asker can follow it: a path leads to this service itself, as it is seen from outside."""
+    if not address.startswith("/"):
+        return address
+    public = web().runtime.settings.public_url
+    return (public.rstrip("/") if public else origin_of(request.host_url) + request.script_root) + address
+
+
 def origin_of(url: str) -> str:
     """Scheme, host and port in lower case, without the port that the scheme implies."""
     parts = urlsplit(url)

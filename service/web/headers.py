@@ -26,7 +26,12 @@ def install(app: Flask, objects: Objects) -> None:
 
 
 def storage_origins(objects: Objects) -> list[str]:
-    """Where signed links and forms lead: the store's endpoint, and on AWS the bucket's own host names."""
+    """Where signed links and forms lead: the store's endpoint, and on AWS the bucket's own host names.
+
+    Nowhere else than to us, where the store has a front.
+    """
+    if objects.front:
+        return []
     endpoint = objects.client.meta.endpoint_url
     origins = [origin_of(endpoint)]
     if (urlsplit(endpoint).hostname or "").endswith(".amazonaws.com"):

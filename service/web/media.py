@@ -9,7 +9,7 @@ from service.domain.movie import Movie
 from service.store.objects import ObjectMissing
 from service.usecases.frame_archive import picture
 from service.usecases.read_movie import links
-from service.web.auth import caller
+from service.web.auth import caller, reachable
 from service.web.context import polled_movie, stores, web
 from service.web.render import fingerprint, revalidated, said, unchanged
 from service.web.schemas import FramePicture, MovieData, OfMovie, parsed
@@ -57,7 +57,7 @@ async def movie_data() -> Response:
     """`json`: all signed links; `redirect`: to the movie as it was uploaded; `zip`: to the archive of its frames."""
     actor, asked = await caller(), parsed(MovieData)
     movie = await polled_movie(actor, asked.movie_id, asked.course_id)
-    found = await links(stores(), movie)
+    found = {name: reachable(link) for name, link in (await links(stores(), movie)).items()}
     if asked.format == "json":
         return said(movie_id=movie.movie_id, **found)
     name = _LINK[asked.format]

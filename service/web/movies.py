@@ -14,7 +14,7 @@ from service.usecases.list_movies import list_movies
 from service.usecases.manage_movie import MAX_DESCRIPTION, MAX_TITLE, checked_words
 from service.usecases.read_movie import metadata
 from service.web import intent
-from service.web.auth import caller
+from service.web.auth import caller, reachable
 from service.web.context import stores, web
 from service.web.kinds import flag
 from service.web.render import said
@@ -63,7 +63,7 @@ async def new_movie() -> Response:
         200,
         {"Idempotent-Replay": "true"} if announced.replayed else {},
         movie_id=announced.movie_id,
-        presigned_post=announced.form,
+        presigned_post={**announced.form, "url": reachable(announced.form["url"])},
         upload_completion_mode="process-upload",
         request_key=announced.request_key,
         replayed=announced.replayed,

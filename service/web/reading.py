@@ -10,7 +10,7 @@ from service.domain.access import Actor
 from service.domain.movie import COMPLETED, Movie
 from service.store.objects import SIGNED_SECONDS
 from service.usecases.read_movie import MAX_FRAMES_AT_ONCE, frames, links, metadata
-from service.web.auth import caller
+from service.web.auth import caller, reachable
 from service.web.context import polled_movie, stores
 from service.web.render import fingerprint, revalidated, said, unchanged
 from service.web.schemas import Metadata, parsed
@@ -28,15 +28,19 @@ async def get_movie_metadata() -> Response:
     movie = await polled_movie(actor, asked.movie_id, asked.course_id)
     told = await _told(actor, movie, asked)
     if request.method == "POST":
-        told["metadata"] |= await links(stores(), movie)
+        told["metadata"] |= await _links(movie)
         return said(**told)
     period = stores().clock.now() // (SIGNED_SECONDS // 2)
     tag = fingerprint(told, actor.user_id, period)
     same = unchanged(tag)
     if same is not None:
         return same
-    told["metadata"] |= await links(stores(), movie)
+    told["metadata"] |= await _links(movie)
     return revalidated(said(**told), tag)
+
+
+async def _links(movie: Movie) -> dict[str, str]:
+    return {name: reachable(link) for name, link in (await links(stores(), movie)).items()}
 
 
 async def _told(actor: Actor, movie: Movie, asked: Metadata) -> dict[str, Any]:

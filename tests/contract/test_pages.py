@@ -96,6 +96,7 @@ async def test_on_aws_links_lead_to_the_buckets_own_host_names() -> None:
     class Bucket:
         client = Client
         bucket = "lab-movies"
+        front = None
 
     origins = storage_origins(Bucket)  # type: ignore[arg-type]
     assert origins == [
