@@ -65,10 +65,11 @@ def json_document(movie: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
 
 def json_pieces(movie: Mapping[str, Any], sheet: Sheet) -> Iterator[str]:
     """The text of `json_document`, a trackpoint at a time, so that it is never whole in memory."""
+    end = _json(results(sheet.tracks(), sheet.scale, fpm_of(movie)))  # first: what can fail fails before a byte is sent
     yield f'{{"error": false, "movie": {_json(_about(movie))}, "trackpoint_dicts": ['
     for number, point in enumerate(_points(sheet)):
         yield f"{', ' if number else ''}{_json(point)}"
-    yield f'], "results": {_json(results(sheet.tracks(), sheet.scale, fpm_of(movie)))}}}'
+    yield f'], "results": {end}}}'
 
 
 def _about(movie: Mapping[str, Any]) -> dict[str, Any]:

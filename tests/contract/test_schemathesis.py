@@ -151,14 +151,16 @@ def ask(asked: Asked, operation: Any, examples: int) -> None:
 
 def _fill(case: Any, data: st.DataObject, known: dict[str, list[Any]]) -> None:
     """Put what exists into most of the fields that name something."""
-    for place in (case.path_parameters, case.query, case.body):
+    for name in [name for name in case.path_parameters or {} if name in known]:
+        case.path_parameters[name] = data.draw(st.sampled_from([one for one in known[name] if one is not None]))
+    for place in (case.query, case.body):
         if isinstance(place, dict):
             for name in [name for name in place if name in known]:
                 value = data.draw(st.sampled_from([*known[name], place[name]]))
-                if value is not None:
-                    place[name] = value
-                elif place is not case.path_parameters:
+                if value is None:
                     del place[name]
+                else:
+                    place[name] = value
 
 
 @pytest.mark.parametrize("label", OPERATIONS)
