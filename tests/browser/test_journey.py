@@ -21,6 +21,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_student_goes_from_a_sign_in_link_to_a_traced_movie_and_its_csv(
     site: Site, film: Filmed, visit: Opens
 ) -> None:
+    """A15, A16: progress, results and downloads appear without a reload, and no download before there are data."""
     student = site.person("Cy Moss")
     at = await visit()
     page = at.page
@@ -86,7 +87,7 @@ async def test_whoever_is_not_signed_in_comes_to_the_door_and_a_used_link_opens_
     await expect(at.page.get_by_role("heading", name="Sign in")).to_be_visible()
     await at.page.goto(link)
     await at.page.get_by_role("button", name="Sign in").click()
-    await expect(at.page.locator("#refusal")).to_contain_text("not valid")
+    await expect(at.page.get_by_role("alert")).to_contain_text("not valid")
 
 
 async def test_a_movie_dropped_on_the_page_is_taken(ada: Person, film: Filmed, visit: Opens) -> None:

@@ -57,6 +57,7 @@ async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
 async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(
     new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
+    """A15: the list's own polls reach the end too."""
     movie_id = new_movie("Morning glory")
     at = await visit(ada)
     await _marked(at, movie_id, film)
