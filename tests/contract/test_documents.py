@@ -155,7 +155,7 @@ async def test_every_parameter_says_what_it_is_for(built: Built) -> None:
 async def test_every_code_that_a_program_may_meet_is_explained(built: Built) -> None:
     """Wherever the service names a code, in a class or in an answer made by hand, the page about the API has it."""
     written = re.compile(
-        r'\bcode(?:: ClassVar\[str\])? ?= ?"(\w+)"|"code": "(\w+)"|^\s+\d{3}: \("(\w+)",',
+        r'\bcode(?:: ClassVar\[str\])? ?= ?"(\w+)"|"code": "(\w+)"|^\s+\d{3}: \("([a-z_]+)",',
         re.MULTILINE,
     )
     found = set(SENTENCES)
