@@ -48,7 +48,7 @@ CHECKS = [
 ]
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 MANY = 200
-FEW = 3
+FEW = 2
 
 
 @dataclass
