@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -14,8 +15,9 @@ from service.store.stores import Stores
 from service.usecases.known_markers import known_markers
 
 MAX_FRAMES_AT_ONCE = 10_000
-EXPORT_PAGE = 50
-"""Frames that an export reads at once. Taking a reply of the database apart holds the loop, and polls wait for it."""
+POINTS_AT_ONCE = 2_000
+"""Trackpoints that an export reads at once. Taking a reply of the database apart holds the loop, about 50 µs a point,
+and polls wait for it; a reply of one megabyte would hold it for half a second."""
 _INTERNAL = frozenset(
     {
         *ANALYSIS,
@@ -159,8 +161,9 @@ def shown_frame(movie: Movie, item: Mapping[str, Any], labels: MarkerMap) -> tup
 async def trackpoints(stores: Stores, movie: Movie) -> AsyncIterator[dict[str, Any]]:
     """Every visible trackpoint inside the trim, in frame order, as they come from the store: for exports."""
     labels = await stores.frames.markers(movie.movie_id, consistent=False)
-    span = stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end, page=EXPORT_PAGE)
-    async for item in span:
+    page = max(20, POINTS_AT_ONCE // max(1, len(labels)))
+    async for item in stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end, page=page):
+        await asyncio.sleep(0)  # others' turn
         shown, labels = shown_frame(movie, item, labels)
         time = shown.get("time")
         for point in shown["markers"]:
