@@ -15,7 +15,7 @@ from service.usecases.cancel_trace import cancel
 from service.usecases.job_lease import claim
 from service.usecases.sweep import sweep
 from tests.support.fault_lab import FaultLab
-from tests.support.fault_proxy import Fault
+from tests.support.fault_proxy import Fault, Request
 from tests.support.lab import POINTS
 from tests.support.lab_worker import claimed, run
 from tests.support.scene import Scene, being_edited, gone_stale, queued, ready, running
@@ -101,6 +101,28 @@ async def test_a_sweepers_resumption_that_comes_late_does_not_stop_the_one_that_
         await sweep(scene.faulty.stores)
     await sweep(scene.direct)
     (message,) = set(await scene.messages())
+    lease = await claimed(scene.direct, message)
+    await _nothing_changes(scene)
+    assert await run(scene.direct, lease) == "completed"
+
+
+async def test_a_publish_that_comes_late_does_not_end_the_attempt_that_runs_i5_i6(scene: Scene) -> None:
+    await running(scene)
+    assert scene.lease
+
+    async def hours_pass(_: Request) -> None:
+        scene.faulty.clock.advance(900)
+
+    with scene.faulty.proxy.fault(
+        "dynamodb:TransactWriteItems",
+        Fault.LATE,
+        hook=hours_pass,
+        matching=lambda request: b"movie.tracing.completed" in request.body,
+    ):
+        assert await run(scene.faulty.stores, scene.lease) == "lost"
+    await sweep(scene.direct)
+    message = max(await scene.messages(), key=lambda found: found.attempt)
+    assert message.attempt == 2
     lease = await claimed(scene.direct, message)
     await _nothing_changes(scene)
     assert await run(scene.direct, lease) == "completed"

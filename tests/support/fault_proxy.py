@@ -218,8 +218,10 @@ class FaultProxy:
         """Do to the request what is planned. False if the client's connection is gone afterwards."""
         plan = next((plan for plan in self._plans if plan.hit(request)), None)
         fault = plan.fault if plan else Fault.PASS
-        if fault is Fault.LATE:
+        if plan and fault is Fault.LATE:
             self._late.append(request)
+            if plan.hook:
+                await plan.hook(request)
             _reset(writer)
             return False
         if plan and plan.delay:
