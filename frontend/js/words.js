@@ -90,6 +90,10 @@ export function tracingSentence(state, now) {
   if (state.metadata?.resuming) return 'The computer that was tracing stopped. Another one goes on from there by itself.';
   const frame = state.progress?.frame ?? 0;
   const left = secondsLeft(state, now);
+  const backward = state.metadata?.tracking_lock?.backward_frame;
+  if (typeof backward === 'number' && frame <= (state.progress?.first ?? 0)) {
+    return `Following your later markers backwards: frame ${backward}. Then forwards to frame ${lastFrameToTrace(state)}.`;
+  }
   if (!state.progress || frame <= state.progress.first) return 'Waiting for its turn.';
   return `Tracing frame ${frame} of ${lastFrameToTrace(state)}${left === null ? '' : ` · ${duration(left)} left`}`;
 }

@@ -134,7 +134,7 @@ async def test_a_decoder_that_hangs_is_killed_and_the_next_task_gets_another(
 ) -> None:
     """A stopped process obeys no order, as one that never leaves the decoder."""
     monkeypatch.setattr(engine_module, "_ABORT_SECONDS", 0.3)
-    async with Engine(seconds=3) as engine:
+    async with Engine(seconds=15) as engine:
         async with aclosing(engine.trace(task(tmp_path), asyncio.Event())) as stream:
             await anext(stream)
             stuck = engine.pid

@@ -91,6 +91,13 @@ test('time left comes from the pace so far, and only once that says something', 
   assert.equal(w.tracingSentence(state, NOW + 10), 'Tracing frame 99 of 299 · 20 s left');
 });
 
+test('a retrace between placed frames says that it looks back first', () => {
+  const lock = { backward_frame: 210, last_frame_tracked: 20, frame_start: 20, frame_end: 299 };
+  const state = loaded({ status: 'tracing', total_frames: 300, tracking_lock: lock });
+  state.progress = { first: 20, at: NOW, frame: 20 };
+  assert.equal(w.tracingSentence(state, NOW), 'Following your later markers backwards: frame 210. Then forwards to frame 299.');
+});
+
 test('saving is told truthfully in every state', () => {
   const held = run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW });
   assert.equal(w.savingWord(held), null);
