@@ -84,6 +84,16 @@ class Movie:
         return max(1, round(width * scale)), max(1, round(height * scale))
 
     @property
+    def rotation(self) -> int:
+        """Degrees clockwise by which a person turned the movie: 0, 90, 180 or 270.
+
+        The older service kept it as text, "090" and "NaN" among it; what is no quarter turn counts as none.
+        """
+        text = str(self.row.get("rotation") or 0)
+        turned = int(text) % 360 if text.isdecimal() else 0
+        return turned if turned % 90 == 0 else 0
+
+    @property
     def frame_height(self) -> int:
         return self.frame_size[1]
 

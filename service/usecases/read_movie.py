@@ -54,6 +54,7 @@ def metadata(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None
         "can_take_over": actor.administers(movie.course_id) and not movie.deleted,
         "trim_start_frame": movie.trim_start,
         "trim_end_frame": movie.trim_end,
+        "rotation": movie.rotation,
         "needs_retracing": bool(movie.row.get("needs_retracing")),
         "edit_seq": movie.edit_seq,
     }

@@ -70,7 +70,7 @@ async def rotate(
         if not lease_id:
             raise LeaseRequired
         _explain(movie, lease_id, now, stores.policy.max_attempts)
-        if int(movie.row.get("rotation") or 0) == rotation:
+        if movie.rotation == rotation:
             return movie
         inputs = {**inspection_inputs(movie, await _source(stores, movie)), "rotation": rotation}
         receipt = inspection_receipt(stores, actor, movie, inputs, now, intent)

@@ -158,7 +158,7 @@ def inspection_inputs(movie: Movie, source: Stored) -> dict[str, Any]:
         "source": {"key": source.key, "etag": source.etag, "length": source.length},
         "length": int(movie.row.get("movie_data_length") or 0),
         "sha256": movie.row.get("movie_data_sha256", ""),
-        "rotation": int(movie.row.get("rotation") or 0),
+        "rotation": movie.rotation,
         "plan_version": PLAN_VERSION,
     }
 

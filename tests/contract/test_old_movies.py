@@ -137,3 +137,19 @@ async def test_the_first_edit_of_an_old_movie_writes_down_what_its_markers_are_c
     assert [marker["label"] for marker in answer.json()["frames"]["0"]["markers"]] == [*LABELS]
     known = await lab.runtime.stores.frames.markers(movie_id)
     assert {entry["label"] for entry in known.values()} >= {*LABELS}
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"), [("090", 90), ("NaN", 0), ("270", 270), (450, 90), ("undefined", 0), (45, 0)]
+)
+async def test_a_rotation_that_was_stored_as_text_is_read_as_quarter_turns_a22(
+    lab: Lab, stored: Any, told: int
+) -> None:
+    """Turning "0" by 90 gave "090", and a typing error NaN. Such a movie works like any other."""
+    movie_id, lease_id = await lab.marked_movie(rotation=stored)
+    answer = await lab.get(METADATA, lab.people.ada, movie_id=movie_id)
+    assert answer.json()["metadata"]["rotation"] == told
+    asked = {"movie_id": movie_id, "analysis_lease_id": lease_id}
+    assert (await lab.post("/api/rotate-movie", lab.people.ada, **asked, rotation=told)).status_code == 200
+    traced = await lab.post("/resize-api/v1/trace-movie", lab.people.ada, **asked)
+    assert traced.status_code == 202, traced.text
