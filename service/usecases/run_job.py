@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 
 import structlog
 
@@ -26,28 +27,31 @@ async def run(stores: Stores, lease: JobLease, place: Workplace) -> str:
     Raises FenceLost when the job is no longer this worker's: then nothing more was written. Any other failure ends the
     job with a safe summary, except an engine that died: its attempt is given back and counted as a failure.
     """
-    try:
-        receipt = await stores.receipts.get(lease.job.receipt_id)
-        if receipt is None or receipt.job_id != lease.job.job_id or receipt.state in TERMINAL:
-            raise JobFailed(Failure(INTERNAL))
-        await _note_attempt(stores, lease, receipt)
-        work = inspect if lease.job.kind == "inspect" else trace
-        return await work(stores, lease, receipt, place)
-    except (FenceLost, asyncio.CancelledError):
-        raise
-    except EngineCrashed as crash:
-        return await try_again(stores, lease, Failure("engine_crashed"), crash)
-    except JobFailed as failed:
-        return await fail(stores, lease, failed.failure)
-    except ObjectMissing:
-        log.exception("job.source_missing")
-        return await fail(stores, lease, Failure("storage_unavailable"))
-    except Unavailable as outage:
-        log.exception("job.storage_failed")
-        return await try_again(stores, lease, Failure("storage_unavailable"), outage)
-    except Exception:
-        log.exception("job.failed")
-        return await fail(stores, lease, Failure(INTERNAL))
+    with ExitStack() as names:
+        try:
+            receipt = await stores.receipts.get(lease.job.receipt_id)
+            if receipt is None or receipt.job_id != lease.job.job_id or receipt.state in TERMINAL:
+                raise JobFailed(Failure(INTERNAL))
+            # From here on every line of the log joins the job with the request that wished for it.
+            names.enter_context(structlog.contextvars.bound_contextvars(request_key=receipt.request_key))
+            await _note_attempt(stores, lease, receipt)
+            work = inspect if lease.job.kind == "inspect" else trace
+            return await work(stores, lease, receipt, place)
+        except (FenceLost, asyncio.CancelledError):
+            raise
+        except EngineCrashed as crash:
+            return await try_again(stores, lease, Failure("engine_crashed"), crash)
+        except JobFailed as failed:
+            return await fail(stores, lease, failed.failure)
+        except ObjectMissing:
+            log.exception("job.source_missing")
+            return await fail(stores, lease, Failure("storage_unavailable"))
+        except Unavailable as outage:
+            log.exception("job.storage_failed")
+            return await try_again(stores, lease, Failure("storage_unavailable"), outage)
+        except Exception:
+            log.exception("job.failed")
+            return await fail(stores, lease, Failure(INTERNAL))
 
 
 async def _note_attempt(stores: Stores, lease: JobLease, receipt: Receipt) -> None:

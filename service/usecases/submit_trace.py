@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import structlog
+
 from service.domain.access import Actor, check_edit
 from service.domain.errors import (
     BeingEdited,
@@ -43,6 +45,7 @@ from service.usecases.end_job import commit_end, replaced_writes
 from service.usecases.known_markers import known_markers
 from service.usecases.start_job import accepted_receipt, announce, queued_lease, start_event
 
+log = structlog.get_logger()
 _ROUNDS = 4
 _MAX_ANCHOR_POINTS = 2_000
 
@@ -113,6 +116,8 @@ def replay(existing: Receipt, digest: str) -> Submitted:
     """The same request again, or KeyReused if the key stood for another one."""
     if existing.input_digest != digest:
         raise KeyReused
+    names = {"movie_id": existing.movie_id, "job_id": existing.job_id, "request_key": existing.request_key}
+    log.info("job.replayed", state=existing.state, **names)
     return Submitted(existing, replayed=True)
 
 
@@ -171,7 +176,7 @@ async def _inputs(
         "markers": markers,
         "anchors": anchors,
         "source": movie.row.get("movie_data_urn", ""),
-        "rotation": int(movie.row.get("rotation") or 0),
+        "rotation": movie.rotation,
         "plan_version": PLAN_VERSION,
         "inspection_version": int(movie.row.get("inspection_version") or 0),
     }

@@ -61,6 +61,8 @@ async def test_a_killed_web_process_leaves_a_job_that_its_retry_finds_and_the_sw
     try:
         async with httpx.AsyncClient(base_url=await second.address(), headers=headers) as browser:
             again = await browser.post("/resize-api/v1/trace-movie", json=order)
+        (told,) = [line for line in second.lines() if line.get("event") == "job.replayed"]
+        assert (told["request_key"], told["job_id"]) == ("one-click", job.job_id)
     finally:
         assert await second.end(signal.SIGTERM) == 0
     assert (again.status_code, again.headers["idempotent-replay"]) == (200, "true")

@@ -84,6 +84,14 @@ async def events_of(workshop: Workshop, movie: Movie, job_id: str) -> Counter[st
     return Counter([event["event_type"] async for event in trail if event.get("trace_job_id") == job_id])
 
 
+async def request_key_of(workshop: Workshop, movie: Movie, job_id: str) -> str:
+    """As the audit trail tells it; the log must join the same two."""
+    trail = workshop.stores.audit.of("movie_id", movie.movie_id)
+    (started,) = [e async for e in trail if (e["event_type"], e["trace_job_id"]) == ("movie.tracing.started", job_id)]
+    key: str = started["request_key"]
+    return key
+
+
 async def frames_of(workshop: Workshop, movie: Movie) -> dict[int, Item]:
     span = workshop.stores.frames.span(movie.movie_id, 0, FRAMES, consistent=True)
     return {item["frame_number"]: item async for item in span}
@@ -182,6 +190,8 @@ async def test_sigterm_hands_the_job_back_and_another_goes_on_as_if_nothing_had_
             await second.says("job.claimed")
             assert await code == 0
             frames = await assert_ended_well(workshop, movie, job_id)
+            (end,) = [line for line in second.lines() if line.get("event") == "job.ended"]
+            assert (end["job_id"], end["request_key"]) == (job_id, await request_key_of(workshop, movie, job_id))
     attempts = [frames[n]["attempt"] for n in range(FRAMES)]
     assert attempts == sorted(attempts), "a frame was traced twice"
     assert set(attempts) == {1, 2}
