@@ -162,13 +162,23 @@ def shown_frame(movie: Movie, item: Mapping[str, Any], labels: MarkerMap) -> tup
 async def trackpoints(stores: Stores, movie: Movie) -> AsyncIterator[dict[str, Any]]:
     """Every visible trackpoint inside the trim, in frame order, as they come from the store: for exports."""
     labels = await stores.frames.markers(movie.movie_id, consistent=False)
-    page = max(20, POINTS_AT_ONCE // max(1, len(labels)))
-    async for item in stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end, page=page):
+    async for item in _stored_frames(stores, movie, max(20, POINTS_AT_ONCE // max(1, len(labels)))):
         await asyncio.sleep(0)  # others' turn
         shown, labels = shown_frame(movie, item, labels)
         time = shown.get("time")
         for point in shown["markers"]:
             yield point if time is None else {**point, "time": time}
+
+
+async def _stored_frames(stores: Stores, movie: Movie, page: int) -> AsyncIterator[Mapping[str, Any]]:
+    """The frames inside the trim, `page` at a time. A traced movie has nearly all of them, another one few."""
+    if "last_frame_tracked" not in movie.row:
+        async for item in stores.frames.span(movie.movie_id, movie.trim_start, movie.trim_end, page=page):
+            yield item
+        return
+    for first in range(movie.trim_start, movie.trim_end + 1, page):
+        for item in await stores.frames.numbered(movie.movie_id, range(first, min(first + page, movie.trim_end + 1))):
+            yield item
 
 
 async def marker_reach(stores: Stores, movie: Movie, label: str) -> int:

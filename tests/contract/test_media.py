@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 import pytest_asyncio
 
-from service.store.schema import FRAMES
+from service.store.schema import FRAMES, MOVIES
 from service.store.table import Put
 from tests.support.service import Lab
 
@@ -150,6 +150,20 @@ async def test_json_tells_points_in_full_and_results(lab: Lab, traced: str) -> N
         1, "=cmd()", 101.0, 200.5, 1,
     )  # fmt: skip
     assert told["results"]
+
+
+async def test_a_movie_that_was_traced_is_read_by_its_frames_numbers_and_tells_the_same(lab: Lab, traced: str) -> None:
+    """Frames that are missing in between are missing in the file too."""
+    stores, row = lab.runtime.stores, await lab.row(traced)
+    other = stores.ids.movie_id()
+    await stores.database.write(Put(MOVIES, {**row, "movie_id": other, "last_frame_tracked": 5}))
+    for number in (-100, 0, 1, 2, 4, 5):
+        item = await stores.frames.get(traced, number)
+        assert item
+        await stores.database.write(Put(FRAMES, {**item, "movie_id": other}))
+    told = [(await lab.get(EXPORT, lab.people.ada, movie_id=one)).text.splitlines() for one in (traced, other)]
+    assert len(told[1]) == 4
+    assert told[1] == [line for line in told[0] if not line.startswith("3,")]
 
 
 async def test_an_untouched_movie_exports_an_empty_table(lab: Lab) -> None:
