@@ -15,9 +15,9 @@ from service.store.stores import Stores
 from service.usecases.known_markers import known_markers
 
 MAX_FRAMES_AT_ONCE = 10_000
-POINTS_AT_ONCE = 2_000
+POINTS_AT_ONCE = 500
 """Trackpoints that an export reads at once. Taking a reply of the database apart holds the loop, about 50 µs a point,
-and polls wait for it; a reply of one megabyte would hold it for half a second."""
+and making it the embedded database, several times that; polls wait for both."""
 _INTERNAL = frozenset(
     {
         *ANALYSIS,
@@ -162,7 +162,7 @@ def shown_frame(movie: Movie, item: Mapping[str, Any], labels: MarkerMap) -> tup
 async def trackpoints(stores: Stores, movie: Movie) -> AsyncIterator[dict[str, Any]]:
     """Every visible trackpoint inside the trim, in frame order, as they come from the store: for exports."""
     labels = await stores.frames.markers(movie.movie_id, consistent=False)
-    async for item in _stored_frames(stores, movie, max(20, POINTS_AT_ONCE // max(1, len(labels)))):
+    async for item in _stored_frames(stores, movie, max(10, POINTS_AT_ONCE // max(1, len(labels)))):
         await asyncio.sleep(0)  # others' turn
         shown, labels = shown_frame(movie, item, labels)
         time = shown.get("time")
