@@ -68,6 +68,7 @@ class Survey:
             cuts=tuple(self._cut_frames),
             trim_start=None if trim is None else trim[0],
             trim_end=None if trim is None else trim[1],
+            completeness="partial" if self._frames < movie.promised_frames or movie.damaged else "whole",
             warnings=tuple(self._warnings(movie, variable, trim)),
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +83,8 @@ class Inspection:
     `pixel_aspect` is width / height of one upright pixel. `fps` is the mean rate by timestamps.
     `cuts` are frame numbers that begin a new scene. `trim_start`, `trim_end` are the first and the last frame of the
     one scene that makes up most of a movie with cuts or a black end, as a proposal; None: nothing to trim.
-    `warnings` are sentences for a person.
+    `completeness` names a movie of which not everything could be read: `partial`. `warnings` are sentences for a
+    person.
     """
 
     container: str
@@ -103,4 +105,5 @@ class Inspection:
     cuts: tuple[int, ...] = ()
     trim_start: int | None = None
     trim_end: int | None = None
+    completeness: Literal["whole", "partial"] = "whole"
     warnings: tuple[str, ...] = ()

@@ -159,6 +159,7 @@ async def test_a_header_that_promises_seven_frames_of_six_is_traced_to_its_end_a
     movie = await workshop.upload((SHARED / "plants" / "plantmovie_2019-07-31_short.mov").read_bytes())
     assert movie.total_frames == 6
     assert (movie.row["inspection"]["promised_frames"], movie.row["inspection"]["decoded_frames"]) == (7, 6)
+    assert movie.row["inspection"]["completeness"] == "partial"
     await workshop.submit(movie, await workshop.place(movie))
     traced = await workshop.settled(movie.movie_id)
     assert (traced.status, traced.row["last_frame_tracked"]) == ("tracing completed", 5)

@@ -150,9 +150,10 @@ def test_what_is_promised_and_what_is_decoded_are_both_told(tmp_path: Path) -> N
     """B01: the index is in front and says 40, but the file ends in the middle."""
     front = write_movie(tmp_path / "a.mp4", [textured(160, 120, n) for n in range(40)], front=True)
     whole = front.read_bytes()
+    assert inspect(front).completeness == "whole"
     front.write_bytes(whole[: len(whole) * 6 // 10])
     found = inspect(front)
-    assert found.promised_frames == 40
+    assert (found.promised_frames, found.completeness) == (40, "partial")
     assert 10 < found.decoded_frames < 40
     assert f"Only {found.decoded_frames} of 40 promised frames can be read." in found.warnings
 
@@ -170,6 +171,7 @@ def test_decoding_goes_on_behind_a_damaged_stretch(tmp_path: Path) -> None:
     assert numbers == list(range(found.decoded_frames))
     assert 30 <= found.decoded_frames < 40
     assert any("damaged" in warning for warning in found.warnings)
+    assert found.completeness == "partial"
 
 
 def test_times_come_from_timestamps_not_from_a_mean_rate(tmp_path: Path) -> None:
