@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from service.domain.errors import FenceLost, TiptraceError
 from service.domain.movie import Movie
@@ -30,7 +30,7 @@ from service.usecases.submit_trace import Submitted, TraceOrder, submit
 from service.usecases.sweep import sweep
 from service.usecases.workplace import Workplace
 from tests.protocol.invariants import Admitted
-from tests.protocol.machine import FRAMES, PICK, SKEW, STARTS, Interleavings, Page
+from tests.protocol.machine import FRAMES, PICK, SKEW, STARTS, Interleavings, Page, only_if
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS
 from tests.support.mortal import DURABLE, Killed
@@ -80,8 +80,8 @@ class StepwiseInterleavings(Interleavings):
 
     # beginnings
 
-    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
     @rule(n=PICK, api=PICK, fresh=st.booleans())
+    @only_if(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
     def begin_to_acquire(self, n: int, api: int, fresh: bool) -> None:
         page = self.page(n)
         former = None if fresh else page.lease_id
@@ -95,8 +95,8 @@ class StepwiseInterleavings(Interleavings):
             lease_id=former,
         )
 
-    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
     @rule(n=PICK, api=PICK, value=st.integers(1, 6000))
+    @only_if(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
     def begin_to_edit(self, n: int, api: int, value: int) -> None:
         page = self.page(n)
         held, moved = page.lease_id, [{**point, "x": point["x"] + value % 97} for point in POINTS]
@@ -108,8 +108,8 @@ class StepwiseInterleavings(Interleavings):
 
         self._spawn("edit", self.api(api), deed, page=page, lease_id=held, fpm=str(value) if value % 2 else None)
 
-    @precondition(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
     @rule(n=PICK, api=PICK, start=STARTS, keep=st.booleans(), again=st.booleans())
+    @only_if(lambda self: self.pages and len(self.actors) < MOST_ACTORS)
     def begin_to_submit(self, n: int, api: int, start: int, keep: bool, again: bool) -> None:
         """With `again`, what an earlier submit of the same person still has under way, or has left unanswered."""
         page = self.page(n)
@@ -129,24 +129,24 @@ class StepwiseInterleavings(Interleavings):
             sent=sent,
         )
 
-    @precondition(lambda self: self.tokens and len(self.actors) < MOST_ACTORS)
     @rule(n=PICK, api=PICK)
+    @only_if(lambda self: self.tokens and len(self.actors) < MOST_ACTORS)
     def begin_to_release(self, n: int, api: int) -> None:
         actor, token = self.tokens[n % len(self.tokens)]
         self._spawn("release", self.api(api), lambda s: release(s, actor, self.movie_id, token), lease_id=token)
 
-    @precondition(lambda self: len(self.actors) < MOST_ACTORS)
     @rule(api=PICK)
+    @only_if(lambda self: len(self.actors) < MOST_ACTORS)
     def begin_to_cancel(self, api: int) -> None:
         self._spawn("cancel", self.api(api), lambda s: cancel(s, self.owner, self.movie_id))
 
-    @precondition(lambda self: len(self.actors) < MOST_ACTORS)
     @rule()
+    @only_if(lambda self: len(self.actors) < MOST_ACTORS)
     def begin_to_sweep(self) -> None:
         self._spawn("sweep", self.sweeper, sweep)
 
-    @precondition(lambda self: self.messages and len(self.actors) < MOST_ACTORS)
     @rule(n=PICK, skew=SKEW, stopping=st.booleans())
+    @only_if(lambda self: self.messages and len(self.actors) < MOST_ACTORS)
     def begin_to_work(self, n: int, skew: int, stopping: bool) -> None:
         """Any message that was ever sent may arrive, again and late."""
         message = self.messages[n % len(self.messages)]
@@ -155,8 +155,8 @@ class StepwiseInterleavings(Interleavings):
 
     # steps
 
-    @precondition(lambda self: self.actors)
     @rule(n=PICK, fates=st.lists(FATES, min_size=1, max_size=6))
+    @only_if(lambda self: self.actors)
     def let_an_actor_go_on(self, n: int, fates: list[Fate]) -> None:
         actor = self.actors[n % len(self.actors)]
         for fate in fates:
@@ -164,8 +164,8 @@ class StepwiseInterleavings(Interleavings):
                 return
             self._step(actor, fate)
 
-    @precondition(lambda self: self.actors)
     @rule(n=PICK)
+    @only_if(lambda self: self.actors)
     def bring_an_actor_to_the_brink_of_its_next_write(self, n: int) -> None:
         self._to_the_brink(self.actors[n % len(self.actors)])
 
@@ -176,8 +176,8 @@ class StepwiseInterleavings(Interleavings):
             if actor.steps.about_to in DURABLE:
                 return
 
-    @precondition(lambda self: self.pages)
     @rule(races=st.lists(RACES, min_size=1, max_size=5), api=PICK)
+    @only_if(lambda self: self.pages)
     def race(self, races: list[tuple[str, str, Fate, int, bool]], api: int) -> None:
         """Somebody begins and reads everything; before his write something else happens; then he goes on, or not."""
         for verb, meanwhile, fate, n, flag in races:
