@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -27,7 +26,7 @@ from tests.support.lab import Lab, open_lab
 from tests.support.lab_worker import message_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-ID = uuid.uuid4().hex
+ID = "0123456789abcdef" * 2
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
