@@ -126,7 +126,7 @@ async def test_a_movie_that_lost_its_end_in_storage_fails_and_says_how_far_it_go
     assert told
     assert 0 < int(told.group(1)) < 59
     assert "movie_traced_urn" not in traced.row
-    rows = await trackpoints(workshop.stores, traced)
+    rows = [point async for point in trackpoints(workshop.stores, traced)]
     assert max(row["frame_number"] for row in rows) == int(told.group(1))
 
 
