@@ -271,6 +271,7 @@ async def test_no_answer_tells_what_a_store_call_raised_c07(
 ) -> None:
     """Unreachable is 503 and worth repeating; the unforeseen is 500; neither says more than that."""
     async with serving_lab(emulator.endpoint, tmp_path) as service:
+        service.http.event_hooks = {}  # no description promises the 500 that is planted here
         service.runtime.stores.database.first_pause = 0
         movie_id = await service.movie()
         database = service.runtime.stores.database
