@@ -69,7 +69,7 @@ async def started(workshop: Workshop, movie: Movie) -> str:
 
 async def under_way(workshop: Workshop, movie: Movie, frame: int = 1) -> None:
     """Wait until the job has stored frames up to `frame`, and is not yet done."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             now = await workshop.stores.movies.get(movie.movie_id)
             assert now
@@ -103,7 +103,7 @@ def places(frames: dict[int, Item]) -> np.ndarray:
 
 async def assert_ended_well(workshop: Workshop, movie: Movie, job_id: str) -> dict[int, Item]:
     """Completed by this job alone: all frames are its own, one end is told, the movie is free."""
-    ended = await workshop.settled(movie.movie_id, 90)
+    ended = await workshop.settled(movie.movie_id, 200)
     assert ended.status == "tracing completed", ended.row.get("tracing_failure_summary")
     assert ended.row["results_job_id"] == job_id
     frames = await frames_of(workshop, movie)
