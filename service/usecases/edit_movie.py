@@ -202,8 +202,10 @@ async def _edit(
     try:
         return await _commit(stores, actor, movie_id, lease_id, course_id, intent, plan)
     except TiptraceError:
-        after = await stores.movies.get(movie_id) if intent else None
-        if intent is None or after is None or after.row.get("edit_id") != intent.edit_id:
+        if intent is None:
+            raise
+        after = check_edit(actor, await stores.movies.get(movie_id), course_id)  # who may no longer edit learns nothing
+        if after.row.get("edit_id") != intent.edit_id:
             raise
         return after
 
