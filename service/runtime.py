@@ -19,6 +19,7 @@ from service.mail import mailer_of
 from service.settings import Settings
 from service.store.objects import Front, Objects
 from service.store.queue import Queue, ensure_queue
+from service.store.replies import read_items_directly
 from service.store.schema import Made, create_tables
 from service.store.stores import Stores, build_stores
 from service.store.table import Database
@@ -99,6 +100,7 @@ async def open_runtime(
             return await stack.enter_async_context(session.client(name, endpoint_url=endpoint, config=config))
 
         dynamodb = await client("dynamodb", _config(read_timeout=10))
+        read_items_directly(dynamodb)
         s3 = await client(
             "s3",
             _config(

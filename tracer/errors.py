@@ -46,6 +46,14 @@ class UnreadableMovie(MovieError):
     code = "movie_unreadable"
 
 
+class NoFrames(UnreadableMovie):
+    """None of the {promised} frames that this file promises can be read; it looks cut off. Export it again as MP4 and
+    upload that.
+    """
+
+    code = "movie_no_frames"
+
+
 class NoPicture(MovieError):
     """This file has sound but no picture. Choose the movie itself."""
 

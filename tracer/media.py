@@ -18,7 +18,15 @@ from av.container import InputContainer
 from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
-from tracer.errors import MovieError, NoPicture, TooManyFrames, TooManyPixels, UnreadableMovie, UnsupportedCodec
+from tracer.errors import (
+    MovieError,
+    NoFrames,
+    NoPicture,
+    TooManyFrames,
+    TooManyPixels,
+    UnreadableMovie,
+    UnsupportedCodec,
+)
 from tracer.frames import Frame
 from tracer.geometry import View, quarter_of, total_rotation
 from tracer.inspection import Survey
@@ -281,4 +289,4 @@ def _nothing_decodes(stream: VideoStream, promised: int) -> MovieError:
         "av1",
     ):
         return UnsupportedCodec()
-    return UnreadableMovie(promised=promised, decoded=0)
+    return NoFrames(promised=promised) if promised else UnreadableMovie()

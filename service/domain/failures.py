@@ -33,6 +33,10 @@ SENTENCES: Mapping[str, str] = {
     "movie_unreadable": (
         "This file cannot be read as a movie. It may be damaged or cut off; export it again as MP4 and upload that."
     ),
+    "movie_no_frames": (
+        "None of the {promised} frames that this file promises can be read; it looks cut off."
+        " Export it again as MP4 and upload that."
+    ),
     "movie_no_picture": "This file has sound but no picture. Choose the movie itself.",
     "movie_codec": (
         "The picture in this file is coded in a way that cannot be decoded here."

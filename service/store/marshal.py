@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ def pack(value: Any) -> dict[str, Any]:
 
 
 def unpack(attribute: Mapping[str, Any]) -> Any:
-    """The Python value of one attribute value."""
+    """The Python value of one attribute value, whose binary parts may still be base64 text, as on the wire."""
     ((kind, value),) = attribute.items()
     if kind == "N":
         return int(value) if value.lstrip("-").isdigit() else _number(value)
@@ -45,8 +46,13 @@ def unpack(attribute: Mapping[str, Any]) -> Any:
     if kind == "NULL":
         return None
     if kind in ("SS", "NS", "BS"):
-        return frozenset(_number(v) for v in value) if kind == "NS" else frozenset(value)
-    return value
+        read = {"SS": str, "NS": _number, "BS": _binary}[kind]
+        return frozenset(read(v) for v in value)
+    return _binary(value) if kind == "B" else value
+
+
+def _binary(value: str | bytes) -> bytes:
+    return value if isinstance(value, bytes) else b64decode(value)
 
 
 def _number(text: str) -> int | float:

@@ -52,10 +52,9 @@ def test_promised_and_decoded_frames_are_both_told(name: str, promised: int, dec
 
 
 def test_a_file_that_holds_only_a_header_is_unreadable() -> None:
-    """B01, B15."""
-    with pytest.raises(UnreadableMovie) as refusal:
+    """B01, B15: and the sentence names what was promised."""
+    with pytest.raises(UnreadableMovie, match="None of the 5544 frames that this file promises can be read"):
         inspect(real_movie("odd/header_only_5544_frames.mp4"))
-    assert refusal.value.numbers == {"promised": 5544, "decoded": 0}
 
 
 @pytest.mark.parametrize("name", ["plants/plantmovie_2019-07-31.mov", "odd/iphone_rot90_gps.mov"])

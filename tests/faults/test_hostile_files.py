@@ -132,7 +132,7 @@ async def test_a_movie_that_lost_its_end_in_storage_fails_and_says_how_far_it_go
 
 REAL = {
     "audio_only.mp4": ("unusable", "movie_no_picture", 0),
-    "header_only_5544_frames.mp4": ("unusable", "movie_unreadable", 0),
+    "header_only_5544_frames.mp4": ("unusable", "movie_no_frames", 0),
     "av1_video.mkv": ("ready", None, 125),
     "claims_117000_frames.mp4": ("ready", None, 240),
     "hevc_10bit.mp4": ("ready", None, 30),

@@ -14,6 +14,7 @@ import av
 import numpy as np
 import pytest
 
+from tests.support import quicktime
 from tests.support.movies import textured, write_movie
 from tests.support.uploads import greedy
 from tracer.errors import MovieError, NoPicture, TooManyFrames, TooManyPixels, UnreadableMovie, UnsupportedCodec
@@ -74,6 +75,17 @@ def test_a_playlist_in_disguise_reads_no_other_file_and_no_address(
             inspect(disguised)
         assert str(tmp_path) not in str(refusal.value)
     assert asked == []
+
+
+def test_an_index_that_names_another_file_is_not_followed(plain: Path, tmp_path: Path) -> None:
+    """B31: a reader that follows such references decodes the other file's pictures; this one decodes none."""
+    borrowed = tmp_path / "borrowed.mov"
+    borrowed.write_bytes(quicktime.elsewhere(plain.read_bytes(), str(plain)))
+    careless = {"enable_drefs": "1", "use_absolute_path": "1"}
+    with av.open(str(borrowed), container_options=careless) as container:
+        assert sum(1 for _ in container.decode(video=0)) == 12
+    with pytest.raises(UnreadableMovie, match="None of the 12 frames"):
+        inspect(borrowed)
 
 
 def test_a_name_that_looks_like_an_address_is_only_a_name(
