@@ -116,6 +116,21 @@ export const setTrim = (fields) => post('api/set-movie-trim', fields);
 /** @param {{movie_id: string, fpm: number, analysis_lease_id: string}} fields */
 export const setFpm = (fields) => post('api/set-movie-fpm', fields);
 
+/** Turned clockwise from how the file lies; the lease is spent on it. @param {{movie_id: string, rotation: number, analysis_lease_id: string, request_key: string}} fields */
+export const rotateMovie = (fields) => post('api/rotate-movie', fields);
+
+/** A procedural plant, made by the server to be tried out. @returns {Promise<File>} */
+export async function sampleMovie() {
+  let response;
+  try {
+    response = await fetch(address('resize-api/v1/sample-movie'), { credentials: 'same-origin' });
+    if (response.ok) return new File([await response.blob()], 'sample bean.mp4', { type: 'video/mp4' });
+  } catch (thrown) {
+    throw asProblem(thrown);
+  }
+  throw problemOf(response, await response.json().catch(() => null));
+}
+
 /** @param {Record<string, any>} fields @param {string | null} retry why the same intent is sent again, or null */
 export const traceMovie = (fields, retry) => postJson('resize-api/v1/trace-movie', fields, { retry });
 /** Only the job that the page shows: a request that comes late must not stop the next one. @param {string} movie_id @param {string | undefined} job_id */

@@ -28,7 +28,8 @@ export async function repeated(send, tries = 3, rest = (seconds) => new Promise(
       return await send();
     } catch (thrown) {
       const problem = asProblem(thrown);
-      if (!problem.retryable || failures >= tries) throw thrown;
+      const givenUp = thrown instanceof DOMException && thrown.name === 'AbortError';
+      if (givenUp || !problem.retryable || failures >= tries) throw thrown;
       await rest(Math.max(problem.retryAfter ?? 0, backoff(failures, Math.random())));
     }
   }

@@ -1,172 +1,128 @@
 // @ts-check
-/** The upload page: a file is chosen, summed, sent, checked; each step can fail in words and be tried again. */
-import * as api from './api.js';
-import { byId, freshKey, setAttribute, setText, show } from './dom.js';
-import { Poller } from './poll.js';
-import { Problem, asProblem } from './problem.js';
+/** The upload page: files are chosen and named, then each goes its way; several wait for each other. */
+import { sampleMovie } from './api.js';
+import { byId, make, setText, show } from './dom.js';
+import { asProblem } from './problem.js';
 import { goToSignIn, openSession } from './session.js';
 import { fpmOf } from './settings.js';
-import { tidy } from './words.js';
+import { Transfer } from './transfer.js';
+import { TransferCard } from './transfer_card.js';
+import { megabytes, plural } from './words.js';
 
 const MOST_BYTES = 268_435_456;
-const STEPS = ['hash', 'send', 'check'];
+const MOST_FILES = 50;
 
-/** @type {File | null} */
-let file = null;
-/** One intent to upload, however often it is tried. */
-let requestKey = freshKey();
-let stop = new AbortController();
-/** @type {Poller | null} */
-let watcher = null;
+/** @type {{file: File, title: HTMLInputElement}[]} */
+let chosen = [];
+/** @type {Transfer[]} that have not been sent yet, in order */
+const queue = [];
+/** @type {Transfer | null} the one that is being sent */
+let sending = null;
 
-/** @param {number} bytes */
-export const megabytes = (bytes) => (bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1000))} kB` : `${tidy(bytes / 1e6)} MB`);
-
-/** Why this file need not even be sent, or null. @param {{size: number, type: string, name: string}} chosen @returns {string | null} */
+/** Why this file need not even be sent, or null. @param {{size: number, type: string, name: string}} file @returns {string | null} */
 export function objection({ size, type, name }) {
-  if (size === 0) return 'This file is empty. Choose the movie itself.';
-  if (size > MOST_BYTES) return `This file has ${megabytes(size)}; up to ${megabytes(MOST_BYTES)} can be taken. Export it with smaller frames or fewer pictures.`;
+  if (size === 0) return `${name} is empty. Choose the movie itself.`;
+  if (size > MOST_BYTES) return `${name} has ${megabytes(size)}; up to ${megabytes(MOST_BYTES)} can be taken. Export it with smaller frames or fewer pictures.`;
   if (/^(image|text|audio)\//.test(type)) return `${name} is not a movie. Choose the movie itself.`;
   return null;
 }
 
-/** @param {File} chosen @returns {Promise<string>} */
-function sha256(chosen) {
-  const worker = new Worker(new URL('./hasher.js', import.meta.url), { type: 'module' });
-  return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => {
-      worker.terminate();
-      if (data.hex) resolve(data.hex);
-      else reject(new Problem({ kind: 'invalid', message: 'This file cannot be read. Is it still where it was?' }));
-    };
-    worker.onerror = () => reject(new Problem({ kind: 'invalid', message: 'This file cannot be read.' }));
-    worker.postMessage(chosen);
-  });
-}
+/** @param {string} name of a file */
+export const titleOf = (name) => name.replace(/\.[^.]+$/, '').replace(/_+/g, ' ').trim() || name;
 
-/** @param {File | undefined | null} chosen */
-function choose(chosen) {
-  if (!chosen) return;
-  file = chosen;
-  requestKey = freshKey();
-  const problem = objection(chosen);
-  setText(byId('form-problem'), problem ?? '');
-  setText(byId('drop-text'), chosen.name);
-  setText(byId('drop-facts'), `${megabytes(chosen.size)} · choose another`);
+/** @param {File[]} files */
+function choose(files) {
+  if (!files.length) return;
+  const titles = new Map(chosen.map(({ file, title }) => [file.name, title.value]));
+  chosen = files.slice(0, MOST_FILES).map((file) => {
+    const title = make('input', { type: 'text', maxlength: 200, autocomplete: 'off', required: true });
+    title.value = titles.get(file.name) ?? titleOf(file.name);
+    return { file, title };
+  });
+  const one = chosen.length === 1;
+  byId('chosen').replaceChildren(...chosen.map(({ file, title }) =>
+    make('li', {}, make('label', {}, one ? 'Title' : `Title of ${file.name}`, title), make('span', { class: 'muted', text: megabytes(file.size) }))));
+  setText(byId('drop-text'), one ? chosen[0].file.name : plural(chosen.length, 'file'));
+  setText(byId('drop-facts'), `${megabytes(chosen.reduce((sum, { file }) => sum + file.size, 0))} · choose others`);
   byId('drop').classList.add('chosen');
-  byId('send').disabled = problem !== null;
-  const title = byId('title');
-  if (!title.value) title.value = chosen.name.replace(/\.[^.]+$/, '').replace(/[_]+/g, ' ');
+  const objections = chosen.map(({ file }) => objection(file)).filter(Boolean);
+  if (files.length > MOST_FILES) objections.push(`Up to ${MOST_FILES} files can be chosen at once; the first ${MOST_FILES} were taken.`);
+  setText(byId('form-problem'), objections.join(' '));
+  byId('send').disabled = chosen.every(({ file }) => objection(file));
 }
 
-/** @param {string} step @param {string} title */
-function enter(step, title) {
-  setText(byId('progress-title'), title);
-  for (const item of byId('steps').children) {
-    const place = STEPS.indexOf(item.dataset.step) - STEPS.indexOf(step);
-    item.dataset.state = place < 0 ? 'done' : place === 0 ? 'now' : 'later';
-    setAttribute(item, 'aria-current', place === 0 ? 'step' : null);
-  }
-  byId('bar').removeAttribute('value');
+/** @param {string} title @returns {import('./transfer.js').Details} the form as it stands now: an intent does not change when it is tried again */
+function details(title) {
+  const count = Number(byId('interval-count').value);
+  return {
+    title,
+    description: byId('description').value.trim(),
+    research_use: byId('research-use').checked ? 1 : 0,
+    credit_by_name: byId('credit-by-name').checked ? 1 : 0,
+    attribution_name: byId('attribution-name').value.trim() || undefined,
+    fpm: count > 0 ? fpmOf(count, byId('interval-unit').value) : undefined,
+  };
 }
 
-/** @param {string} sentence @param {'busy' | 'done' | 'failed'} state @param {{retry?: boolean}} [options] */
-function say(sentence, state, { retry = false } = {}) {
-  setText(byId('said'), sentence);
-  byId('progress').dataset.state = state;
-  show(byId('bar'), state === 'busy');
-  show(byId('stop'), state === 'busy');
-  show(byId('again'), state === 'failed' && retry);
-  show(byId('another'), state !== 'busy');
-}
-
-async function send() {
-  if (!file) return;
-  const chosen = file;
-  stop = new AbortController();
-  show(byId('upload-form'), false);
-  show(byId('progress'), true);
-  show(byId('open-movie'), false);
-  const title = byId('title').value.trim() || chosen.name;
-  try {
-    enter('hash', title);
-    say('', 'busy');
-    const digest = await sha256(chosen);
-    enter('send', title);
-    const count = Number(byId('interval-count').value);
-    const { movie_id, presigned_post } = await api.newMovie({
-      title,
-      description: byId('description').value.trim(),
-      movie_data_sha256: digest,
-      movie_data_length: chosen.size,
-      research_use: byId('research-use').checked ? 1 : 0,
-      credit_by_name: byId('credit-by-name').checked ? 1 : 0,
-      attribution_name: byId('attribution-name').value.trim() || undefined,
-      fpm: count > 0 ? fpmOf(count, byId('interval-unit').value) : undefined,
-      request_key: requestKey,
-    });
-    await api.uploadFile(presigned_post, chosen, (part) => {
-      byId('bar').value = part;
-      setText(byId('said'), `${megabytes(part * chosen.size)} of ${megabytes(chosen.size)}`);
-    }, stop.signal);
-    enter('check', title);
-    say('Every frame is looked at once. You may leave; the movie will be in your list.', 'busy');
-    await api.processUpload(movie_id);
-    watch(movie_id);
-  } catch (thrown) {
-    fail(thrown);
-  }
-}
-
-/** @param {string} movie_id */
-function watch(movie_id) {
-  watcher = new Poller({
-    task: async () => {
-      const { metadata } = await api.movieMetadata(movie_id);
-      if (['uploading', 'processing'].includes(metadata.status)) return;
-      watcher?.stop();
-      if (metadata.status === 'unusable') {
-        say(metadata.status_reason ?? 'This file cannot be used.', 'failed');
-        return;
-      }
-      for (const item of byId('steps').children) item.dataset.state = 'done';
-      const warnings = metadata.inspection?.warnings ?? [];
-      say([`It has ${metadata.total_frames} frames and is ready.`, ...warnings].join(' '), 'done');
-      const link = byId('open-movie');
-      link.href = api.address('analyze', { movie_id });
-      show(link, true);
-      link.focus();
-    },
-    interval: () => 1,
-    onProblem: (problem, failures) => {
-      if (!problem.retryable) fail(problem);
-      else if (failures > 1) setText(byId('said'), 'Connection is slow. Trying again.');
+/** @param {File} file @param {import('./transfer.js').Details} of */
+function enqueue(file, of) {
+  /** @type {TransferCard} */
+  let card;
+  const transfer = new Transfer({
+    file,
+    details: of,
+    onChange: () => {
+      card.render();
+      if (transfer.problem?.kind === 'signed-out') goToSignIn();
     },
   });
-  void watcher.poke();
+  card = new TransferCard({ transfer, onAgain: () => start(transfer) });
+  byId('transfers').append(card.element);
+  card.render();
+  start(transfer);
 }
 
-/** @param {unknown} thrown */
-function fail(thrown) {
-  if (thrown instanceof DOMException && thrown.name === 'AbortError') {
-    say('Stopped. Nothing was kept.', 'failed', { retry: true });
-    return;
+/** @param {Transfer} transfer */
+function start(transfer) {
+  transfer.stage = 'waiting';
+  transfer.onChange(transfer);
+  queue.push(transfer);
+  void work();
+}
+
+/** One file after the other has the whole line; what was sent is inspected meanwhile. */
+async function work() {
+  while (!sending && queue.length) {
+    sending = /** @type {Transfer} */ (queue.shift());
+    await sending.run();
+    sending = null;
   }
-  const problem = asProblem(thrown);
-  if (problem.kind === 'signed-out') goToSignIn();
-  say(problem.message, 'failed', { retry: problem.retryable || problem.status >= 400 });
 }
 
-function startOver() {
-  watcher?.stop();
-  show(byId('progress'), false);
-  show(byId('upload-form'), true);
-  byId('file').focus();
+function clearForm() {
+  chosen = [];
+  byId('chosen').replaceChildren();
+  byId('file').value = '';
+  byId('drop').classList.remove('chosen');
+  setText(byId('drop-text'), 'Drop another movie here, or choose files');
+  setText(byId('form-problem'), '');
+}
+
+async function trySample() {
+  setText(byId('drop-facts'), 'The sample movie is being made.');
+  try {
+    const file = await sampleMovie();
+    show(byId('upload-form'), true);
+    enqueue(file, { title: 'Sample: a bean that nods', description: 'A procedural plant whose path is known.', research_use: 0, credit_by_name: 0, fpm: 0.5 });
+    clearForm();
+  } catch (thrown) {
+    setText(byId('form-problem'), asProblem(thrown).message);
+  }
 }
 
 const drop = byId('drop');
-byId('file').addEventListener('change', () => choose(byId('file').files?.[0]));
-choose(byId('file').files?.[0]); // it may have been chosen before this script came
+byId('file').addEventListener('change', () => choose([...byId('file').files]));
+choose([...(byId('file').files ?? [])]); // they may have been chosen before this script came
 for (const kind of ['dragenter', 'dragover']) {
   drop.addEventListener(kind, (/** @type {DragEvent} */ event) => {
     event.preventDefault();
@@ -176,24 +132,25 @@ for (const kind of ['dragenter', 'dragover']) {
 for (const kind of ['dragleave', 'drop']) drop.addEventListener(kind, () => drop.classList.remove('over'));
 drop.addEventListener('drop', (/** @type {DragEvent} */ event) => {
   event.preventDefault();
-  choose(event.dataTransfer?.files?.[0]);
+  choose([...(event.dataTransfer?.files ?? [])]);
 });
 // A file that misses its place must not replace the page.
 for (const kind of ['dragover', 'drop']) addEventListener(kind, (event) => event.preventDefault());
 
 byId('upload-form').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault();
-  if (!file) setText(byId('form-problem'), 'Choose a movie first.');
-  else if (!objection(file)) void send();
-});
-byId('again').addEventListener('click', () => void send());
-byId('another').addEventListener('click', startOver);
-byId('stop').addEventListener('click', () => {
-  stop.abort();
-  if (watcher) startOver();
+  const usable = chosen.filter(({ file }) => !objection(file));
+  if (!usable.length) {
+    setText(byId('form-problem'), 'Choose a movie first.');
+    return;
+  }
+  for (const { file, title } of usable) enqueue(file, details(title.value.trim() || file.name));
+  clearForm();
+  byId('transfers').lastElementChild?.scrollIntoView({ block: 'nearest' });
 });
 addEventListener('beforeunload', (event) => {
-  const sending = /** @type {any} */ (document.querySelector('[data-step=send]')).dataset.state === 'now';
-  if (sending && byId('progress').dataset.state === 'busy') event.preventDefault();
+  if (sending?.busy || queue.length) event.preventDefault();
 });
-void openSession();
+void openSession().then((user) => {
+  if (user && new URLSearchParams(location.search).has('sample')) void trySample();
+});

@@ -40,6 +40,9 @@ export function interval(fpm) {
 /** Three digits that matter, no trailing zeros. @param {number} value */
 export const tidy = (value) => String(Number(value.toPrecision(3)));
 
+/** @param {number} bytes */
+export const megabytes = (bytes) => (bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1000))} kB` : `${tidy(bytes / 1e6)} MB`);
+
 /** @param {number} count @param {string} one @param {string} [many] */
 export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 

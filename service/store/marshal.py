@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -37,27 +37,39 @@ def pack(value: Any) -> dict[str, Any]:
 def unpack(attribute: Mapping[str, Any]) -> Any:
     """The Python value of one attribute value, whose binary parts may still be base64 text, as on the wire."""
     ((kind, value),) = attribute.items()
-    if kind == "N":
-        return int(value) if value.lstrip("-").isdigit() else _number(value)
-    if kind == "M":
-        return {k: unpack(v) for k, v in value.items()}
-    if kind == "L":
-        return [unpack(v) for v in value]
-    if kind == "NULL":
-        return None
-    if kind in ("SS", "NS", "BS"):
-        read = {"SS": str, "NS": _number, "BS": _binary}[kind]
-        return frozenset(read(v) for v in value)
-    return _binary(value) if kind == "B" else value
+    return _READ[kind](value)
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    if not number.is_integer():
+        return number
+    if text.lstrip("-").isdigit():
+        return int(text)
+    return int(number) if abs(number) < 2**53 else number
 
 
 def _binary(value: str | bytes) -> bytes:
     return value if isinstance(value, bytes) else b64decode(value)
 
 
-def _number(text: str) -> int | float:
-    number = float(text)
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+def _map(value: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    # Every stored frame and every poll passes here: one call a value is what it costs.
+    return {name: _READ[kind](inner) for name, attribute in value.items() for kind, inner in attribute.items()}
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "S": str,
+    "N": _number,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "B": _binary,
+    "M": _map,
+    "L": lambda value: [unpack(inner) for inner in value],
+    "SS": frozenset,
+    "NS": lambda value: frozenset(map(_number, value)),
+    "BS": lambda value: frozenset(map(_binary, value)),
+}
 
 
 def pack_item(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,4 +77,4 @@ def pack_item(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unpack_item(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: unpack(value) for name, value in item.items()}
+    return _map(item)

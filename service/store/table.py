@@ -49,6 +49,7 @@ _RETRIED_REASONS = frozenset(
 )
 _TRIES = 6
 _KEYS_AT_ONCE = 100
+_MANY = 10
 
 
 class ConditionFailed(Exception):
@@ -129,7 +130,7 @@ class Database:
             asked: list[Any] = [pack_item(key) for key in keys[start : start + _KEYS_AT_ONCE]]
             for attempt in range(_TRIES):
                 reply = await self._repeat_read(self.client.batch_get_item, RequestItems={name: {"Keys": asked}})
-                found += [unpack_item(raw) for raw in reply["Responses"].get(name, [])]
+                found += await _items(reply["Responses"].get(name, []))
                 asked = reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
                 if not asked:
                     break
@@ -174,8 +175,8 @@ class Database:
             if left is not None and not where:
                 request["Limit"] = left if page is None else min(left, page)
             reply = await self._repeat_read(self.client.query, **request)
-            for raw in reply.get("Items", []):
-                yield unpack_item(raw)
+            for item in await _items(reply.get("Items", [])):
+                yield item
                 if left is not None:
                     left -= 1
                     if left == 0:
@@ -189,8 +190,8 @@ class Database:
         request: dict[str, Any] = {"TableName": self.prefix + table}
         while True:
             page = await self._repeat_read(self.client.scan, **request)
-            for raw in page.get("Items", []):
-                yield unpack_item(raw)
+            for item in await _items(page.get("Items", [])):
+                yield item
             if not page.get("LastEvaluatedKey"):
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -301,6 +302,13 @@ class Database:
         if attempt == _TRIES - 1:
             raise give_up from None
         await asyncio.sleep(random.uniform(0, self.first_pause * 2**attempt))  # noqa: S311  jitter is no secret
+
+
+async def _items(raw: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """A page's items. Many are read in a thread: the loop answers polls, and ten frames cost it milliseconds."""
+    if len(raw) < _MANY:
+        return [unpack_item(item) for item in raw]
+    return await asyncio.to_thread(lambda: [unpack_item(item) for item in raw])
 
 
 def _item(raw: Mapping[str, Any] | None) -> Item | None:

@@ -22,6 +22,7 @@ from service.web.reading import reading
 from service.web.reference import reference
 from service.web.registration import registration
 from service.web.render import Json
+from service.web.sample import sample
 from service.web.tracing import tracing
 
 BLUEPRINTS = (
@@ -39,6 +40,7 @@ BLUEPRINTS = (
     tracing,
     media,
     exports,
+    sample,
 )
 _MAX_FORM_BYTES = 1 << 20
 

@@ -11,6 +11,7 @@ from service.domain.movie import Movie
 from service.runtime import Runtime
 from service.store.stores import Stores
 from service.usecases.people import Authenticator
+from service.web.sample_film import SampleFilm
 from service.web.shared_reads import SharedReads
 from service.web.signer import Signer, signer_of
 
@@ -25,6 +26,7 @@ class Web:
     authenticator: Authenticator
     signer: Signer
     polled: SharedReads[Movie | None]
+    sample: SampleFilm
 
 
 def web_over(runtime: Runtime) -> Web:
@@ -35,6 +37,7 @@ def web_over(runtime: Runtime) -> Web:
         authenticator=Authenticator(runtime.stores),
         signer=signer_of(runtime.settings),
         polled=SharedReads(lambda movie_id: movies.get(movie_id, consistent=False)),
+        sample=SampleFilm(),
     )
 
 

@@ -31,6 +31,7 @@ _OTHER_KINDS: Mapping[str, tuple[str, ...]] = {
     "exports.get_movie_trackpoints": ("text/csv", XLSX),
     "media.first_frame": ("image/jpeg",),
     "media.frame": ("image/jpeg",),
+    "sample.sample_movie": ("video/mp4",),
     "health.prometheus": ("text/plain",),
     "pages.static": ("text/css", "text/javascript", "image/svg+xml", "image/png", "image/x-icon", "font/woff2", _JSON,
                      "application/manifest+json"),

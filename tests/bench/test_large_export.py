@@ -34,7 +34,11 @@ POLLS_APART = 0.02
 async def filled(lab: Lab) -> str:
     """A traced movie with rulers and many markers."""
     movie_id = await lab.movie(
-        total_frames=FRAMES_OF_IT, status="tracing completed", fpm="2", trackpoint_origin="lower-left"
+        total_frames=FRAMES_OF_IT,
+        last_frame_tracked=FRAMES_OF_IT - 1,
+        status="tracing completed",
+        fpm="2",
+        trackpoint_origin="lower-left",
     )
     names = ["Ruler 0mm", "Ruler 10mm", "Apex", *(f"Leaf {n}" for n in range(MARKERS - 3))]
     stores = lab.runtime.stores
