@@ -1,15 +1,17 @@
 // @ts-check
-/** The list of movies: what each one is, who is at it, and the one thing to do with it next. */
+/** The list of movies: found by course and by word, live while something moves. */
 import * as api from './api.js';
-import { byId, keyed, make, now, setAttribute, setText, show } from './dom.js';
+import { byId, keyed, make, setAttribute, setText, show } from './dom.js';
+import { buildCard, fits, moving, updateCard } from './movie_card.js';
 import { Poller } from './poll.js';
 import { asProblem } from './problem.js';
 import { goToSignIn, openSession } from './session.js';
-import { clock, clockInFull, plural, statusWord, wasCancelled } from './words.js';
+import { plural } from './words.js';
 
 const FEW = 6; // so many are seen at a glance
+const PACE = { often: 3, sometimes: 15 };
 
-/** @type {any[]} */
+/** @type {any[]} newest first, deleted ones among them */
 let movies = [];
 /** @type {any} */
 let me = null;
@@ -20,7 +22,12 @@ let toastTimer = null;
 
 const poller = new Poller({
   task: read,
-  interval: () => (document.hidden ? 60 : movies.some((movie) => ['tracing', 'processing'].includes(movie.status)) ? 3 : 15),
+  // Nothing is asked while nothing moves: coming back to the page reads the list again.
+  interval: () => {
+    if (document.hidden) return null;
+    const paces = movies.map(moving);
+    return paces.includes('often') ? PACE.often : paces.includes('sometimes') ? PACE.sometimes : null;
+  },
   onProblem: (problem, failures) => {
     if (problem.kind === 'signed-out') goToSignIn();
     else say(problem.retryable && failures > 1 ? 'Connection is slow. Trying again.' : problem.message);
@@ -29,8 +36,9 @@ const poller = new Poller({
 
 async function read() {
   const reply = await api.listMovies();
-  movies = reply.movies.filter((/** @type {any} */ movie) => !movie.deleted);
+  movies = reply.movies;
   movies.sort((a, b) => Number(b.created_at ?? 0) - Number(a.created_at ?? 0));
+  offerCourses(reply.courses ?? []);
   say('');
   render();
 }
@@ -41,182 +49,110 @@ function say(sentence) {
   show(byId('problem'), sentence !== '');
 }
 
-/** @param {any} movie */
-const address = (movie) => api.address('analyze', { movie_id: movie.movie_id });
-
-/** Who is at a movie, and since when. @param {any} movie @returns {string} */
-export function lockLine(movie) {
-  const { tracking_lock: tracking, analysis_lock: analysis } = movie;
-  if (movie.status === 'tracing') {
-    const first = Number(tracking?.frame_start ?? 0);
-    const last = Number(tracking?.frame_end ?? Number(tracking?.total_frames ?? movie.total_frames ?? 0) - 1);
-    const done = Number(tracking?.last_frame_tracked ?? movie.last_frame_tracked ?? 0) - first;
-    const part = last > first ? `, ${Math.round((100 * Math.max(0, done)) / (last - first))} %` : '';
-    return tracking?.started_by_user_name ? `${tracking.started_by_user_name} started a trace at ${clock(tracking.acquired_at, now())}${part}` : `Tracing${part}`;
+/** @param {{course_id: string, course_name: string}[]} courses */
+function offerCourses(courses) {
+  const select = byId('course');
+  const offered = [{ course_id: '', course_name: 'All courses' }, ...courses];
+  if (offered.map((one) => one.course_id).join() !== [...select.options].map((one) => one.value).join()) {
+    const chosen = select.value;
+    select.replaceChildren(...offered.map((one) => make('option', { value: one.course_id, text: one.course_name })));
+    select.value = offered.some((one) => one.course_id === chosen) ? chosen : '';
   }
-  if (analysis?.active) {
-    const who = analysis.own_user ? 'You are' : `${analysis.started_by_user_name || 'Someone'} is`;
-    return `${who} editing since ${clock(analysis.acquired_at, now())}`;
-  }
-  if (movie.status === 'tracing failed') return movie.tracing_failure_summary ?? '';
-  if (movie.status === 'unusable') return movie.status_reason ?? 'This file cannot be used.';
-  if (movie.status === 'uploading') return 'The file has not arrived. Upload it again.';
-  return movie.needs_retracing && movie.status === 'tracing completed' ? 'Markers were moved since the last trace' : '';
-}
-
-/** Does a movie have all the words in its title, owner or status? @param {any} movie @param {string} wanted lower case */
-export function fits(movie, wanted) {
-  const text = [movie.title, movie.user_name, statusWord(movie), movie.description].join(' ').toLowerCase();
-  return wanted.split(/\s+/).every((word) => text.includes(word));
-}
-
-/** What this person may do about who sees a movie: its owner may hide it, an admin of the course may do both. @param {any} movie @returns {'Publish' | 'Hide' | null} */
-function publishing(movie) {
-  const admin = me?.roles?.some((/** @type {string} */ role) => role === 'course_admin' || role === 'superadmin');
-  if (movie.published) return admin || movie.user_id === me?.user_id ? 'Hide' : null;
-  return admin ? 'Publish' : null;
-}
-
-/** @param {any} movie @returns {{label: string, href: string}} */
-export function primaryAction(movie) {
-  if (movie.status === 'unusable' || movie.status === 'uploading') return { label: 'Upload again', href: 'upload' };
-  const other = movie.analysis_lock?.active && !movie.analysis_lock.own_user;
-  if (other || movie.status === 'tracing' || movie.can_edit === false) return { label: 'Watch', href: address(movie) };
-  return { label: movie.status === 'tracing failed' && !wasCancelled(movie) ? 'Try again' : 'Analyze', href: address(movie) };
+  show(byId('courses'), courses.length > 1);
 }
 
 function render() {
   const list = byId('movies');
   setAttribute(list, 'aria-busy', 'false');
+  const there = movies.filter((movie) => !movie.deleted);
+  const gone = movies.filter((movie) => movie.deleted);
+  const putAway = byId('deleted').checked && gone.length > 0;
   const wanted = byId('filter').value.trim().toLowerCase();
-  const found = movies.filter((movie) => fits(movie, wanted));
-  keyed(list, found, (movie) => movie.movie_id, build, update);
-  show(byId('none-found'), movies.length > 0 && found.length === 0);
-  show(byId('search'), movies.length > FEW);
-  show(byId('empty'), movies.length === 0);
-  show(byId('upload'), movies.length > 0);
-  setText(byId('summary'), movies.length ? plural(movies.length, 'movie') : '');
+  const course = byId('course').value;
+  const found = (putAway ? gone : there).filter((movie) => fits(movie, wanted) && (!course || movie.course_id === course));
+  keyed(list, found, (movie) => movie.movie_id, () => buildCard(find, deeds), (card, movie) =>
+    updateCard(card, movie, { me, renaming: renaming === movie.movie_id }));
+  show(byId('none-found'), movies.length > 0 && found.length === 0 && (wanted !== '' || course !== ''));
+  show(byId('search'), there.length > FEW || wanted !== '');
+  show(byId('show-deleted'), gone.length > 0);
+  setText(byId('deleted-count'), `Deleted (${gone.length})`);
+  show(byId('empty'), there.length === 0 && !putAway);
+  show(byId('upload'), there.length > 0);
+  setText(byId('summary'), there.length ? plural(there.length, 'movie') : '');
 }
 
-/** @param {any} movie */
-function build(movie) {
-  const find = (/** @type {Event} */ event) => {
-    const id = /** @type {any} */ (event.currentTarget).closest('.movie').dataset.key;
-    return movies.find((other) => other.movie_id === id);
-  };
-  const picture = make('img', { alt: '', loading: 'lazy', width: 320, height: 240,
-    onerror: (/** @type {Event} */ event) => /** @type {any} */ (event.target).classList.add('missing') });
-  const menu = make('details', { class: 'menu' },
-    make('summary', { class: 'button icon quiet', 'aria-label': `More for ${movie.title}` }, '⋯'),
-    make('div', { class: 'menu-items' },
-      make('button', { type: 'button', text: 'Rename', onclick: (/** @type {Event} */ event) => startRenaming(find(event)) }),
-      make('a', { class: 'csv', text: 'Download CSV', download: true }),
-      make('button', { type: 'button', class: 'publish', onclick: (/** @type {Event} */ event) => void publish(find(event)) }),
-      make('button', { type: 'button', class: 'danger', text: 'Delete', onclick: (/** @type {Event} */ event) => void remove(find(event)) })));
-  return make('li', { class: 'movie' },
-    make('a', { class: 'thumb', tabindex: -1, 'aria-hidden': 'true' }, picture),
-    make('div', { class: 'movie-body' },
-      make('h2', {}, make('a', { class: 'title' })),
-      make('form', { class: 'rename', hidden: true, onsubmit: (/** @type {Event} */ event) => void finishRenaming(event, find(event)) },
-        make('input', { type: 'text', maxlength: 200, required: true, 'aria-label': 'New title' }),
-        make('button', { type: 'submit', text: 'Rename' }),
-        make('button', { type: 'button', class: 'quiet', text: 'Keep', onclick: () => { renaming = null; render(); } })),
-      make('p', { class: 'status' }, make('span', { class: 'status-dot', 'aria-hidden': 'true' }), make('span', { class: 'status-word' }), make('span', { class: 'facts' })),
-      make('p', { class: 'lock' }),
-      make('div', { class: 'row' }, make('a', { class: 'button go' }), make('span', { class: 'spring' }), menu)));
+/** @param {Event} event */
+const find = (event) => {
+  const id = /** @type {any} */ (event.currentTarget).closest('.movie').dataset.key;
+  return movies.find((other) => other.movie_id === id);
+};
+
+/** @type {import('./movie_card.js').Deeds} */
+const deeds = {
+  rename: (movie) => {
+    renaming = movie.movie_id;
+    render();
+    const card = /** @type {any} */ (document.querySelector(`[data-key="${movie.movie_id}"]`));
+    card.querySelector('.menu').open = false;
+    const input = card.querySelector('.rename input');
+    input.value = movie.title;
+    input.focus();
+    input.select();
+  },
+  named: async (event, movie) => {
+    event.preventDefault();
+    const title = /** @type {any} */ (event.target).querySelector('input').value.trim();
+    renaming = null;
+    if (title && title !== movie.title) await done(() => api.setMovieProperty(movie.movie_id, 'title', title));
+    render();
+  },
+  keep: () => {
+    renaming = null;
+    render();
+  },
+  publish: (movie) => done(() => api.setMovieProperty(movie.movie_id, 'published', movie.published ? '0' : '1')),
+  remove: async (movie) => {
+    if (await done(() => api.deleteMovie(movie.movie_id, true))) toast(`${movie.title} was deleted.`, () => void deeds.restore(movie));
+  },
+  restore: async (movie) => void (await done(() => api.deleteMovie(movie.movie_id, false))),
+  play: async (movie, traced) => {
+    const link = await linkOf(movie, traced ? 'movie_traced_url' : 'movie_data_url');
+    if (!link) return;
+    setText(byId('player-title'), movie.title);
+    setText(byId('player-problem'), '');
+    byId('video').src = link;
+    byId('player').showModal();
+  },
+  download: async (movie) => {
+    const link = await linkOf(movie, 'movie_traced_url');
+    if (link) make('a', { href: link, download: '' }).click();
+  },
+};
+
+/** A signed link, fresh: it holds for an hour only. @param {any} movie @param {string} name @returns {Promise<string | null>} */
+async function linkOf(movie, name) {
+  closeMenus();
+  try {
+    const { metadata } = await api.movieMetadata(movie.movie_id);
+    if (metadata[name]) return metadata[name];
+    say(`There is no such file of ${movie.title}. Trace it again.`);
+  } catch (thrown) {
+    say(asProblem(thrown).message);
+  }
+  return null;
 }
 
-/** @param {any} card @param {any} movie */
-function update(card, movie) {
-  const go = primaryAction(movie);
-  const picture = card.querySelector('img');
-  const pictured = !['uploading', 'processing', 'unusable'].includes(movie.status);
-  if (pictured) setAttribute(picture, 'src', api.thumbnailAddress(movie.movie_id));
-  card.dataset.status = wasCancelled(movie) ? 'cancelled' : movie.status;
-  picture.classList.toggle('missing', !pictured);
-  setAttribute(card.querySelector('.thumb'), 'href', go.href);
-  const title = card.querySelector('.title');
-  setText(title, movie.title || 'Untitled movie');
-  setAttribute(title, 'href', go.href);
-  setText(card.querySelector('.status-word'), statusWord(movie));
-  const facts = [
-    movie.total_frames ? plural(Number(movie.total_frames), 'frame') : '',
-    movie.user_id !== me?.user_id ? (movie.user_name ?? '') : '',
-    movie.published ? 'shown to the course' : '',
-    clock(Number(movie.created_at ?? 0), now()),
-  ];
-  setText(card.querySelector('.facts'), facts.filter(Boolean).join(' · '));
-  if (movie.created_at) setAttribute(card.querySelector('.facts'), 'title', `Uploaded ${clockInFull(Number(movie.created_at))}`);
-  const line = lockLine(movie);
-  setText(card.querySelector('.lock'), line);
-  show(card.querySelector('.lock'), line !== '');
-  const button = card.querySelector('.go');
-  setText(button, go.label);
-  setAttribute(button, 'href', go.href);
-  setAttribute(button, 'aria-label', `${go.label}: ${movie.title || 'Untitled movie'}`);
-  const traced = movie.status === 'tracing completed';
-  setAttribute(card.querySelector('.csv'), 'href', traced ? api.exportAddress(movie.movie_id, 'csv') : null);
-  show(card.querySelector('.csv'), traced);
-  const may = publishing(movie);
-  const publishButton = card.querySelector('.publish');
-  show(publishButton, may !== null);
-  setText(publishButton, may === 'Hide' ? 'Hide from the course' : 'Show to the course');
-  for (const button of card.querySelectorAll('.menu-items button:not(.publish)')) show(button, movie.can_edit !== false);
-  show(card.querySelector('form'), renaming === movie.movie_id);
-  show(card.querySelector('h2'), renaming !== movie.movie_id);
-}
-
-/** @param {any} movie */
-function startRenaming(movie) {
-  renaming = movie.movie_id;
-  render();
-  const card = /** @type {any} */ (document.querySelector(`[data-key="${movie.movie_id}"]`));
-  card.querySelector('.menu').open = false;
-  const input = card.querySelector('.rename input');
-  input.value = movie.title;
-  input.focus();
-  input.select();
-}
-
-/** @param {Event} event @param {any} movie */
-async function finishRenaming(event, movie) {
-  event.preventDefault();
-  const title = /** @type {any} */ (event.target).querySelector('input').value.trim();
-  renaming = null;
-  await tell(async () => {
-    if (title && title !== movie.title) await api.setMovieProperty(movie.movie_id, 'title', title);
-    await poller.poke();
-  });
-  render();
-}
-
-/** @param {any} movie */
-async function publish(movie) {
-  await tell(async () => {
-    await api.setMovieProperty(movie.movie_id, 'published', movie.published ? '0' : '1');
-    await poller.poke();
-  });
-}
-
-/** @param {any} movie */
-async function remove(movie) {
-  await tell(async () => {
-    await api.deleteMovie(movie.movie_id, true);
-    toast(`${movie.title} was deleted.`, () => tell(async () => {
-      await api.deleteMovie(movie.movie_id, false);
-      await poller.poke();
-    }));
-    await poller.poke();
-  });
-}
-
-/** Do it, and say so if it did not work. @param {() => Promise<void>} work */
-async function tell(work) {
+/** Do it, read the list again, and say so if it did not work. @param {() => Promise<unknown>} work @returns {Promise<boolean>} */
+async function done(work) {
+  closeMenus();
   try {
     await work();
   } catch (thrown) {
     say(asProblem(thrown).message);
+    return false;
   }
+  await poller.poke();
+  return true;
 }
 
 /** @param {string} sentence @param {() => void} undo */
@@ -231,21 +167,34 @@ function toast(sentence, undo) {
   toastTimer = setTimeout(() => show(byId('toast'), false), 15_000);
 }
 
-byId('filter').addEventListener('input', render);
-document.addEventListener('click', (event) => {
+/** @param {Node | null} [but] what stays open */
+function closeMenus(but = null) {
   for (const menu of document.querySelectorAll('.menu[open]')) {
-    if (!menu.contains(/** @type {Node} */ (event.target))) /** @type {any} */ (menu).open = false;
+    if (!but || !menu.contains(but)) /** @type {any} */ (menu).open = false;
   }
+}
+
+for (const id of ['filter', 'course', 'deleted']) byId(id).addEventListener('input', render);
+byId('player').addEventListener('close', () => {
+  byId('video').pause();
+  byId('video').removeAttribute('src');
+  byId('video').load();
 });
+byId('video').addEventListener('error', () => {
+  if (byId('video').hasAttribute('src')) setText(byId('player-problem'), 'This browser cannot play the file as it was uploaded. Analyze shows its frames one by one.');
+});
+document.addEventListener('click', (event) => closeMenus(/** @type {Node} */ (event.target)));
 document.addEventListener('keydown', (event) => {
-  if (event.key !== 'Escape') return;
   const menu = /** @type {any} */ (document.querySelector('.menu[open]'));
-  if (!menu) return;
+  if (event.key !== 'Escape' || !menu) return;
   menu.open = false;
   menu.querySelector('summary').focus();
 });
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) void poller.poke();
+});
+addEventListener('pageshow', (event) => {
+  if (event.persisted) void poller.poke();
 });
 
 void openSession().then((user) => {

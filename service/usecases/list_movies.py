@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from service.domain.access import Actor, may_read
@@ -30,6 +31,13 @@ async def list_movies(stores: Stores, actor: Actor, *, course_id: str | None = N
     readable = [movie for movie in found.values() if may_read(actor, movie)]
     readable.sort(key=lambda movie: int(movie.row.get("created_at") or 0), reverse=True)
     return [_summary(stores, actor, movie) for movie in readable]
+
+
+async def courses_of(stores: Stores, listed: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Id and name of every course that these movies belong to, by name. Raises Unavailable."""
+    courses = await stores.people.courses({movie["course_id"] for movie in listed if movie.get("course_id")})
+    named = [{"course_id": one["course_id"], "course_name": one.get("course_name") or one["course_id"]} for one in courses]
+    return sorted(named, key=lambda one: one["course_name"].casefold())
 
 
 def _summary(stores: Stores, actor: Actor, movie: Movie) -> dict[str, Any]:

@@ -189,8 +189,16 @@ class UploadState(OfOneMovie):
     status: Status
 
 
+class NamedCourse(Part):
+    course_id: str
+    course_name: str
+
+
 class Movies(Answer):
+    """`courses`: those that the listed movies belong to."""
+
     movies: list[MovieFacts]
+    courses: list[NamedCourse]
     course_context: CourseContext | None
 
 

@@ -10,7 +10,7 @@ from service.domain.access import Actor, check_course
 from service.domain.errors import CourseNotFound, InvalidParameter
 from service.domain.movie import PROCESSING, Movie
 from service.usecases import manage_movie, upload_movie
-from service.usecases.list_movies import list_movies
+from service.usecases.list_movies import courses_of, list_movies
 from service.usecases.manage_movie import MAX_DESCRIPTION, MAX_TITLE, checked_words
 from service.usecases.read_movie import metadata
 from service.web import intent
@@ -86,7 +86,8 @@ async def process_upload() -> Response:
 async def list_all() -> Response:
     actor, asked = await caller(), parsed(ListMovies)
     context = await course_context(actor, asked.course_id)
-    return said(movies=await list_movies(stores(), actor, course_id=asked.course_id), course_context=context)
+    listed = await list_movies(stores(), actor, course_id=asked.course_id)
+    return said(movies=listed, courses=await courses_of(stores(), listed), course_context=context)
 
 
 async def course_context(actor: Actor, course_id: str | None) -> dict[str, Any] | None:

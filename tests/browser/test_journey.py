@@ -113,9 +113,10 @@ async def test_a_file_without_a_picture_is_refused_in_words(ada: Person, visit: 
     await at.open("/upload")
     await at.page.set_input_files("#file", memo)
     await at.page.get_by_role("button", name="Upload").click()
-    said = at.page.locator("#said")
+    said = at.page.locator(".transfer .said")
     await expect(said).to_have_text("This file has sound but no picture. Choose the movie itself.", timeout=30_000)
-    await expect(at.page.get_by_role("button", name="Choose another file")).to_be_visible()
+    await expect(at.page.get_by_role("button", name="Try again")).to_be_hidden()  # the same bytes would be refused again
+    await expect(at.page.locator("#drop-text")).to_have_text("Drop another movie here, or choose files")
     await at.open("/")
     card = at.page.locator(".movie", has_text="voice memo")
     await expect(card).to_contain_text("not usable")
