@@ -13,7 +13,7 @@ from tests.support.lab import Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 VALUES: dict[str, Any] = {
-    "text": "Spitze ä \ud7ff \" \\ \0 =1+1",
+    "text": 'Spitze ä \ud7ff " \\ \0 =1+1',
     "empty": "",
     "whole": 2**52 + 1,
     "decimal": 278.3,
