@@ -1,11 +1,13 @@
 // @ts-check
 /** What a trace has found: measures, charts, the table, the files, and the markers that were lost on the way. */
 import { exportAddress } from './api.js';
-import { Chart } from './chart.js';
+import { chartData, tracedFrames } from './chart_data.js';
+import { chartPicture, download } from './chart_picture.js';
+import { Charts } from './charts.js';
 import { byId, keyed, make, setLink, setText, show } from './dom.js';
-import { PALETTE, rulerMillimetres } from './geometry.js';
-import { basis, measures } from './measures.js';
-import { clockOf } from './pace.js';
+import { fileName, offered } from './downloads.js';
+import { basis, groups } from './measures.js';
+import { PathChart } from './path_chart.js';
 import { lostRuns, lostSentence } from './spans.js';
 import { hasResults, isTracing, trimEnd, trimStart } from './state.js';
 import { calibrationWords } from './words.js';
@@ -15,49 +17,6 @@ import { calibrationWords } from './words.js';
 const MOST_ROWS = 1000;
 const FORMATS = /** @type {const} */ (['csv', 'xlsx', 'json']);
 
-/** Traced frames inside the trim, in order. @param {State} state @returns {number[]} */
-function tracedFrames(state) {
-  const [start, end] = [trimStart(state), trimEnd(state)];
-  return Object.keys(state.frames).map(Number).filter((frame) => frame >= start && frame <= end).sort((a, b) => a - b);
-}
-
-/** Positions of all markers that are no rulers, in millimetres where that is known. @param {State} state @returns {import('./chart.js').ChartData | null} */
-export function chartData(state) {
-  if (!hasResults(state)) return null;
-  const scale = calibrationWords(state).pxPerMm ?? 1;
-  /** @type {Map<string, import('./chart.js').Series>} */
-  const series = new Map();
-  for (const frame of tracedFrames(state)) {
-    for (const marker of state.frames[frame]) {
-      if (rulerMillimetres(marker.label) !== null) continue;
-      const one = series.get(marker.label) ?? { label: marker.label, color: marker.color ?? PALETTE[0], values: [] };
-      series.set(marker.label, one);
-      one.values.push({ frame, x: marker.x / scale, y: marker.y / scale, lost: marker.status === 0 });
-    }
-  }
-  const fpm = Number(state.metadata?.fpm ?? 0);
-  const first = trimStart(state);
-  const clock = clockOf(tracedFrames(state), state.times);
-  const [time, timeUnit] = timeScale(fpm, trimEnd(state), first, clock);
-  return { series: [...series.values()], unit: scale === 1 ? 'px' : 'mm', time, timeUnit, first, last: trimEnd(state) };
-}
-
-/**
- * The unit in which a movie's length is easy to read, and each frame's time in it; by `clock` where frames are not
- * evenly apart.
- * @param {number} fpm @param {number} last @param {number} first @param {((frame: number) => number) | null} [clock]
- * @returns {[(frame: number) => number, string]}
- */
-export function timeScale(fpm, last, first, clock = null) {
-  if (!(fpm > 0)) return [(frame) => frame, 'frames'];
-  const at = clock ?? ((frame) => frame);
-  /** @param {number} frame */
-  const minutes = (frame) => (at(frame) - at(first)) / fpm;
-  if (minutes(last) > 300) return [(frame) => minutes(frame) / 60, 'hours'];
-  if (minutes(last) < 3) return [(frame) => minutes(frame) * 60, 'seconds'];
-  return [minutes, 'minutes'];
-}
-
 export class Results {
   /** @type {number | null} */
   #scale = null;
@@ -66,8 +25,12 @@ export class Results {
   constructor({ store, onFrame }) {
     this.store = store;
     this.onFrame = onFrame;
-    this.chart = new Chart(byId('chart'), onFrame);
+    const drawPath = () => this.path.draw(this.charts.data, this.charts.series, this.charts.shown);
+    this.charts = new Charts({ onFrame, onReady: () => this.#offerFiles(store.state), onChange: drawPath });
+    this.path = new PathChart();
+    this.drawPath = drawPath;
     byId('positions').addEventListener('toggle', () => this.#fillTable(store.state));
+    byId('download-png').addEventListener('click', () => void this.#savePicture());
   }
 
   /** @param {State} state @param {State | null} before */
@@ -77,25 +40,22 @@ export class Results {
     show(byId('no-results'), !there || isTracing(state));
     setText(byId('no-results'), isTracing(state) ? 'The path grows while the movie is traced; the numbers come at the end.' : 'Numbers, charts and files appear here once the movie is traced.');
     show(byId('have-results'), there && state.results !== null);
-    for (const format of FORMATS) setLink(byId(`download-${format}`), there ? exportAddress(state.movieId, format) : null);
-    setLink(byId('download-movie'), there && !isTracing(state) ? (state.metadata?.movie_traced_url ?? null) : null);
     const scale = calibrationWords(state).pxPerMm;
     // A drag changes the state at every move of the hand: the charts follow only what they show.
     if (before === null || state.frames !== before.frames || state.metadata !== before.metadata || scale !== this.#scale) {
       this.#scale = scale;
       this.#draw(state);
+      this.#offerFiles(state);
     }
-    if (before === null || state.results !== before.results) this.#drawMeasures(state);
-    this.chart.moveCursor(state.frame);
+    if (before === null || state.results !== before.results || state.metadata !== before.metadata) this.#drawMeasures(state);
+    this.charts.moveCursor(state.frame);
+    this.path.moveCursor(state.frame);
   }
 
   /** @param {State} state */
   #draw(state) {
-    const data = chartData(state);
-    this.chart.draw(data);
-    keyed(byId('legend'), data?.series ?? [], (one) => one.label,
-      (one) => make('li', {}, make('span', { class: 'dot', 'aria-hidden': 'true' }), make('span', { text: one.label })),
-      (item, one) => item.querySelector('.dot').style.setProperty('--color', one.color));
+    this.charts.draw(chartData(state));
+    this.drawPath();
     const lost = isTracing(state) ? [] : lostRuns(Object.fromEntries(tracedFrames(state).map((frame) => [frame, state.frames[frame]])));
     show(byId('lost-markers'), lost.length > 0);
     keyed(byId('lost-list'), lost.slice(0, 20), (run) => `${run.label} ${run.from}`,
@@ -107,12 +67,47 @@ export class Results {
 
   /** @param {State} state */
   #drawMeasures(state) {
-    const found = measures(state.results);
-    byId('measures').replaceChildren(...found.map(({ name, value, title }) =>
-      make('div', { title }, make('dt', { text: name }), make('dd', { text: value }))));
-    show(byId('measures'), found.length > 0);
-    setText(byId('basis'), basis(state.results));
-    setText(byId('scale-doubts'), (state.results?.warnings ?? []).join(' '));
+    const told = state.results;
+    keyed(byId('measures'), groups(told), ({ name }) => name,
+      ({ name, question }) => make('section', { 'aria-label': name }, make('h3', { text: name }), make('p', { class: 'muted', text: question }), make('div', { class: 'measure-list' })),
+      (section, { measures }) => keyed(section.querySelector('.measure-list'), measures, ({ name }) => name,
+        ({ name }) => make('details', { class: 'measure' },
+          make('summary', {}, make('span', { text: name }), make('b')), make('p', { class: 'formula' }), make('p', { class: 'meaning' })),
+        (item, { value, formula, meaning }) => {
+          const said = item.querySelector('b');
+          setText(said, value ?? 'not measured');
+          said.classList.toggle('none', value === null);
+          setText(item.querySelector('.formula'), formula);
+          setText(item.querySelector('.meaning'), meaning);
+        }));
+    setText(byId('basis'), basis(told, trimStart(state), trimEnd(state)));
+    setText(byId('scale-words'), told?.scale ?? '');
+    setText(byId('scale-doubts'), (told?.warnings ?? []).join(' '));
+  }
+
+  /** @param {State} state */
+  #offerFiles(state) {
+    const { table, movie, words } = offered(state);
+    for (const format of FORMATS) setLink(byId(`download-${format}`), table ? exportAddress(state.movieId, format) : null);
+    setLink(byId('download-movie'), movie);
+    byId('download-png').disabled = !table || !this.charts.ready;
+    setText(byId('download-words'), words);
+  }
+
+  async #savePicture() {
+    const { data, series, shown } = this.charts;
+    if (!data) return;
+    const title = this.store.state.metadata?.title || 'Untitled movie';
+    const button = byId('download-png');
+    button.disabled = true;
+    try {
+      download(await chartPicture(title, data, series, shown), fileName(title, 'charts.png'));
+    } catch (thrown) {
+      console.error(thrown);
+      setText(byId('download-words'), 'The picture could not be made. Try again.');
+    } finally {
+      button.disabled = false;
+    }
   }
 
   /** @param {State} state */

@@ -5,7 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from flask import Blueprint, Response, abort, redirect, request, send_from_directory
+from flask import Blueprint, Response, abort, redirect, request
+from werkzeug.security import safe_join
+
+from service.web import assets, charting
 
 pages = Blueprint("pages", __name__)
 
@@ -32,11 +35,22 @@ def _file(name: str) -> Response:
     """A file with its ETag. Browsers ask each time whether it still holds: names carry no version, and a page must
     never run with half of its modules from before an update."""
     kind = _TYPES.get(Path(name).suffix)
-    if kind is None:
+    path = safe_join(str(frontend()), name)
+    if kind is None or path is None:
         abort(404)
-    answer = send_from_directory(frontend(), name, mimetype=kind, max_age=0)
+    return assets.answer(Path(path), kind, "no-cache")
+
+
+def _charts(name: str) -> Response:
+    """The charting library: under a name with its version, which holds for good, and under one that leads there."""
+    versioned, path = charting.script()
+    if name == versioned:
+        return assets.answer(path, "text/javascript", "public, max-age=31536000, immutable")
+    if name != f"{charting.PLACE}.js":
+        abort(404)
+    answer = redirect(versioned)  # relative, so it holds below any mount point
     answer.headers["Cache-Control"] = "no-cache"
-    return answer
+    return answer  # type: ignore[return-value]
 
 
 @pages.get("/")
@@ -66,4 +80,4 @@ def signin() -> Response:
 def static(name: str) -> Response:
     if name.endswith(".html"):
         abort(404)  # pages have addresses of their own
-    return _file(name)
+    return _charts(name) if name.partition("/")[0] in (charting.PLACE, f"{charting.PLACE}.js") else _file(name)

@@ -91,7 +91,7 @@ async def test_a_phone_shows_one_sheet_with_tabs_and_the_primary_action_always(
         await expect(at.page.locator("#frame")).to_be_in_viewport()
         assert await _fits(at.page), tab
         await at.shoot(f"analyze-{tab.lower()}-390-light")
-    await expect(at.page.locator("#chart svg").first).to_be_visible()
+    await expect(at.page.locator("#chart .plot-cursor").first).to_be_visible()
 
 
 async def test_a_finger_on_a_marker_moves_it_and_beside_it_scrolls_the_page(

@@ -53,7 +53,7 @@ async def test_a_student_goes_from_a_sign_in_link_to_a_traced_movie_and_its_csv(
     await expect(page.locator("#tracing")).to_be_visible()
     await expect(page.locator("#tracing")).to_contain_text("It is safe to leave this page")
     await expect(page.locator("#measures")).to_contain_text("Amplitude", timeout=60_000)
-    await expect(page.locator("#chart svg")).to_have_count(2)
+    await expect(page.locator("#chart .plot-cursor:visible")).to_have_count(2)
     await expect(page.locator("#facts")).to_contain_text("traced · 40 frames · one picture every 30 s")
     await expect(page.locator("#download-movie")).to_have_attribute(
         "href", re.compile(r"^http://127\.0\.0\.1:\d+/.*traced\.mp4")

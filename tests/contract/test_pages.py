@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import json
 import logging
@@ -53,9 +54,40 @@ async def test_a_browser_asks_whether_its_copy_still_holds(lab: Lab) -> None:
         assert (first.headers["cache-control"], again.status_code, again.content) == ("no-cache", 304, b"")
 
 
+async def test_assets_travel_compressed_to_whoever_takes_that_and_are_the_same_to_all(lab: Lab) -> None:
+    for path in ("/", "/static/css/base.css", "/static/js/api.js"):
+        small = await lab.http.get(path, headers={"accept-encoding": "br;q=1, gzip"})
+        plain = await lab.http.get(path, headers={"accept-encoding": "gzip;q=0"})
+        assert (small.headers["content-encoding"], plain.headers.get("content-encoding")) == ("gzip", None)
+        assert small.content == plain.content
+        assert int(small.headers["content-length"]) < int(plain.headers["content-length"]) == len(plain.content)
+        assert small.headers["etag"] != plain.headers["etag"], "two encodings are two representations"
+        for answer in (small, plain):
+            assert answer.headers["vary"] == "Accept-Encoding"
+        crossed = {"accept-encoding": "gzip;q=0", "if-none-match": small.headers["etag"]}
+        assert (await lab.http.get(path, headers=crossed)).status_code == 200
+        head = await lab.http.head(path, headers={"accept-encoding": "gzip"})
+        assert (head.content, head.headers["content-length"]) == (b"", small.headers["content-length"])
+
+
+async def test_the_charting_library_comes_out_of_its_package_and_is_kept_for_good(lab: Lab) -> None:
+    version = importlib.metadata.version("bokeh")
+    leads = await lab.http.get("/static/bokeh.js")
+    assert (leads.status_code, leads.headers["location"]) == (302, f"bokeh/{version}/bokeh.min.js")
+    assert leads.headers["cache-control"] == "no-cache", "the next version has another name"
+    script = await lab.http.get(f"/static/bokeh/{version}/bokeh.min.js")
+    assert (script.status_code, script.headers["content-type"]) == (200, "text/javascript; charset=utf-8")
+    assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert b"Bokeh Contributors" in script.content, "its licence travels with it"
+    assert int(script.headers["content-length"]) < 400_000
+    again = await lab.http.get(script.request.url, headers={"if-none-match": script.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
 @pytest.mark.parametrize(
     "path",
-    ["/static/__init__.py", "/static/../app.py", "/static/%2e%2e/service/settings.py", "/static//etc/passwd",
+    ["/static/bokeh/0.0.1/bokeh.min.js", "/static/bokeh/bokeh.js", "/static/bokeh/%2e%2e/js/api.js", "/static/bokeh/",
+     "/static/__init__.py", "/static/../app.py", "/static/%2e%2e/service/settings.py", "/static//etc/passwd",
      "/static/..%2f..%2fetc%2fpasswd", "/static/js", "/static/", "/static/index.html", "/static/js/api.js%00.css",
      "/static/" + "a" * 5000 + ".js", "/index.html"],
 )  # fmt: skip

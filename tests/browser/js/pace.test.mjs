@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { frameAt } from '../../../frontend/js/chart.js';
+import { frameAt, timeScale } from '../../../frontend/js/chart_data.js';
 import { clockOf } from '../../../frontend/js/pace.js';
-import { timeScale } from '../../../frontend/js/results.js';
 
 const UNEVEN = { 2: 0.1, 3: 0.2, 4: 0.3, 5: 0.6, 6: 0.7 };
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { basis, measures } from '../../../frontend/js/measures.js';
 import { Problem, asProblem, kindOf, retryAfterSeconds, retryReason } from '../../../frontend/js/problem.js';
 import { lostRuns, lostSentence, nextDoubtful, spans } from '../../../frontend/js/spans.js';
 import { initialState, reduce } from '../../../frontend/js/state.js';
@@ -143,14 +142,6 @@ test('a lost marker is told with the frames in which it was lost', () => {
   const frames = { 5: [point('Apex', 0)], 6: [point('Apex', 0), point('Leaf', 0)], 7: [point('Apex', 1)], 9: [point('Apex', 0)] };
   assert.deepEqual(lostRuns(frames), [{ label: 'Apex', from: 5, to: 6 }, { label: 'Leaf', from: 6, to: 6 }, { label: 'Apex', from: 9, to: 9 }]);
   assert.equal(lostSentence({ label: 'Apex', from: 143, to: 151 }), 'Apex could not be followed from frame 143 to 151. Move it where it should be and retrace from there.');
-});
-
-test('results carry units and sensible digits, and what was not measured is left out', () => {
-  const told = { unit: 'mm', time_unit: 'minute', tip: 'Apex', scale: '', warnings: [], gravitropism: { distance: 8.2345, rate: 0.01372, angle: null },
-    circumnutation: { amplitude: 3.1678, rate: 12.345 }, frames: { seen: 291, lost: 9 } };
-  assert.deepEqual(measures(told).map(({ name, value }) => `${name} ${value}`), ['Distance 8.23 mm', 'Rate 0.0137 mm/min', 'Amplitude 3.17 mm', 'Path rate 12.345 mm/min']);
-  assert.match(basis(told), /seen in 291 of 300 frames/);
-  assert.deepEqual(measures(null), []);
 });
 
 test('a problem\'s kind decides whether to try again', () => {

@@ -1,0 +1,259 @@
+// @ts-check
+/**
+ * The charts of the Analyze page: x and y over time, one above the other, with one stretch of time, one cursor that
+ * stands on the frame shown, one legend. What somebody looks at stays as it is when data change under it.
+ */
+import { loadBokeh } from './bokeh.js';
+import { DOUBTFUL, LOST, frameAt, indexOf } from './chart_data.js';
+import { leastOf, viewOf, wholeOf } from './chart_view.js';
+import { pointWords, summary, timeTitle } from './chart_words.js';
+import { byId, keyed, make, setAttribute, setText, show } from './dom.js';
+import { lookOf } from './look.js';
+import { Panel, newRange, openPanels } from './panel.js';
+import { PlotStage } from './plot_stage.js';
+import { fitted, moved, scaled } from './zooming.js';
+
+/** @typedef {import('./chart_data.js').ChartData} ChartData */
+/** @typedef {import('./zooming.js').Stretch} Stretch */
+/** @typedef {'x' | 'y'} Axis */
+
+const HEIGHT = 172;
+const STEP = 0.5;
+const AXES = /** @type {Axis[]} */ (['x', 'y']);
+
+export class Charts {
+  /** @type {ChartData | null} */
+  #data = null;
+  /** What is looked at; null: the whole trim. @type {Stretch | null} */
+  #zoom = null;
+  /** @type {Set<string>} */
+  #hidden = new Set();
+  /** @type {Map<Axis, PlotStage>} */
+  #stages = new Map();
+  /** @type {any} */
+  #range = null;
+  #frame = 0;
+  #width = 0;
+  #queued = 0;
+  /** @type {'no' | 'opening' | 'failed' | 'yes'} */
+  #open = 'no';
+
+  /** @param {{onFrame: (frame: number) => void, onReady: () => void, onChange: () => void}} options  `onReady`: they are
+   *   there; `onChange`: other markers or another stretch of time are shown */
+  constructor({ onFrame, onReady, onChange }) {
+    this.onFrame = onFrame;
+    this.onReady = onReady;
+    this.onChange = onChange;
+    /** @param {string} id @param {(shown: Stretch) => Stretch} change */
+    const on = (id, change) => byId(id).addEventListener('click', () => this.#look(change(this.shown)));
+    const middle = (/** @type {Stretch} */ { start, end }) => (start + end) / 2;
+    on('zoom-in', (shown) => scaled(shown, middle(shown), STEP));
+    on('zoom-out', (shown) => scaled(shown, middle(shown), 1 / STEP));
+    on('zoom-earlier', (shown) => moved(shown, (shown.start - shown.end) * STEP));
+    on('zoom-later', (shown) => moved(shown, (shown.end - shown.start) * STEP));
+    byId('zoom-whole').addEventListener('click', () => this.#whole());
+    byId('chart-again').addEventListener('click', () => void this.#build());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#dress());
+  }
+
+  /** Can they be drawn, and is there anything to draw? */
+  get ready() {
+    return this.#open === 'yes' && this.#data !== null;
+  }
+
+  get data() {
+    return this.#data;
+  }
+
+  /** Markers that nobody has switched off. */
+  get series() {
+    return this.#data?.series.filter((one) => !this.#hidden.has(one.label)) ?? [];
+  }
+
+  /** @returns {Stretch} */
+  get shown() {
+    return this.#zoom ?? (this.#data ? wholeOf(this.#data) : { start: 0, end: 1 });
+  }
+
+  /** @param {ChartData | null} data */
+  draw(data) {
+    const before = this.#data;
+    this.#data = data;
+    if (!data) return; // a trace that begins anew: the stretch looked at is kept for when its first frames are there
+    if (before && this.#zoom) this.#recount(before, data);
+    this.#name(data);
+    if (this.#open === 'no') void this.#build();
+    this.#refresh();
+  }
+
+  /** @param {number} frame */
+  moveCursor(frame) {
+    this.#frame = frame;
+    if (!this.#data) return;
+    for (const stage of this.#stages.values()) stage.placeCursor(this.#data.time(frame), this.shown);
+  }
+
+  /** The same frames, if their time is now told in another unit. @param {ChartData} before @param {ChartData} now */
+  #recount(before, now) {
+    const { start, end } = this.shown;
+    const same = [start, end].every((time) => now.time(frameAt(before, time)) === before.time(frameAt(before, time)));
+    if (!same) this.#look({ start: now.time(frameAt(before, start)), end: now.time(frameAt(before, end)) });
+  }
+
+  async #build() {
+    this.#open = 'opening';
+    show(byId('chart-problem'), false);
+    try {
+      const bokeh = await loadBokeh();
+      this.#range = newRange(bokeh);
+      const stages = AXES.map((axis) => new PlotStage(byId(`chart-${axis}`), new Panel(bokeh, { xRange: this.#range, height: HEIGHT })));
+      stages.forEach((stage, at) => stage.listen(this.#hands(AXES[at], stage)));
+      await openPanels(bokeh, stages.map(({ panel, drawing }) => ({ panel, host: drawing })), () => this.#painted());
+      AXES.forEach((axis, at) => this.#stages.set(axis, stages[at]));
+      this.#open = 'yes';
+      this.#dress();
+      this.#refresh();
+      this.onReady();
+    } catch (thrown) {
+      this.#open = 'failed';
+      console.error(thrown);
+      show(byId('chart-problem'), true);
+    }
+  }
+
+  #dress() {
+    const look = lookOf(byId('charts'));
+    for (const { panel } of this.#stages.values()) panel.dress(look);
+  }
+
+  /** Look at another stretch of time. @param {Stretch} wanted */
+  #look(wanted) {
+    if (!this.#data) return;
+    const whole = wholeOf(this.#data);
+    const next = fitted(wanted, whole, leastOf(this.#data));
+    this.#zoom = next.start === whole.start && next.end === whole.end ? null : next;
+    this.#refresh();
+    this.onChange();
+  }
+
+  #whole() {
+    this.#zoom = null;
+    this.#refresh();
+    this.onChange();
+  }
+
+  /** At the next picture of the screen, however often it is asked for until then. */
+  #refresh() {
+    if (this.#queued) return;
+    this.#queued = requestAnimationFrame(() => {
+      this.#queued = 0;
+      this.#paint();
+    });
+  }
+
+  #paint() {
+    const data = this.#data;
+    this.#showButtons();
+    if (data) setText(byId('chart-time'), `${timeTitle(data)} · frames ${frameAt(data, this.shown.start)} to ${frameAt(data, this.shown.end)}`);
+    if (!data || this.#open !== 'yes') return;
+    const { shown, series } = this;
+    this.#range.setv({ start: shown.start, end: shown.end });
+    for (const [axis, { panel, host }] of this.#stages) {
+      this.#width = Math.round(panel.box?.width ?? host.clientWidth);
+      panel.show(viewOf(data, series, axis, shown, this.#width || 600));
+    }
+    this.moveCursor(this.#frame);
+  }
+
+  /** Bokeh has painted, maybe in another size. */
+  #painted() {
+    const width = this.#stages.get('x')?.panel.box?.width ?? 0;
+    if (Math.abs(width - this.#width) > this.#width / 5) this.#refresh();
+    this.moveCursor(this.#frame);
+  }
+
+  #showButtons() {
+    const [whole, shown] = [this.#data ? wholeOf(this.#data) : null, this.shown];
+    byId('zoom-in').disabled = !whole || shown.end - shown.start <= leastOf(/** @type {ChartData} */ (this.#data)) * 1.0001;
+    for (const id of ['zoom-out', 'zoom-whole']) byId(id).disabled = this.#zoom === null;
+    byId('zoom-earlier').disabled = this.#zoom === null || !whole || shown.start <= whole.start;
+    byId('zoom-later').disabled = this.#zoom === null || !whole || shown.end >= whole.end;
+  }
+
+  /** @param {ChartData} data */
+  #name(data) {
+    for (const axis of AXES) {
+      setText(byId(`chart-${axis}-title`), `${axis} (${data.unit})`);
+      setAttribute(byId(`chart-${axis}`), 'aria-label', summary(data, axis));
+    }
+    keyed(byId('legend'), data.series, (one) => one.label,
+      (one) => make('li', {}, make('button', { type: 'button', class: 'quiet', onclick: () => this.#toggle(one.label) },
+        make('span', { class: 'dot', 'aria-hidden': 'true' }), make('span', { text: one.label }))),
+      (item, one) => {
+        item.querySelector('.dot').style.setProperty('--color', one.color);
+        setAttribute(item.firstChild, 'aria-pressed', String(!this.#hidden.has(one.label)));
+      });
+    show(byId('key-lost'), data.series.some((one) => one.quality.includes(LOST)));
+    show(byId('key-doubtful'), data.series.some((one) => one.quality.includes(DOUBTFUL)));
+  }
+
+  /** @param {string} label */
+  #toggle(label) {
+    if (!this.#hidden.delete(label)) this.#hidden.add(label);
+    if (this.#data) this.#name(this.#data);
+    this.#refresh();
+    this.onChange();
+  }
+
+  /** @param {Axis} axis @param {PlotStage} stage @returns {import('./gestures.js').Hands} */
+  #hands(axis, stage) {
+    return {
+      onPoint: (x, y) => this.#point(axis, stage, x, y),
+      onLeave: () => this.#unpoint(),
+      onTap: (x) => {
+        if (this.#data) this.onFrame(frameAt(this.#data, stage.timeAt(x, this.shown)));
+      },
+      onSelecting: (from, to) => this.#stages.forEach((one) => one.placeSelection([from, to])),
+      onSelected: (from, to) => {
+        this.#stages.forEach((one) => one.placeSelection(null));
+        this.#look({ start: stage.timeAt(from, this.shown), end: stage.timeAt(to, this.shown) });
+      },
+      onDropped: () => this.#stages.forEach((one) => one.placeSelection(null)),
+      onMove: (by) => {
+        if (this.#zoom) this.#look(moved(this.shown, -by * stage.perPixel(this.shown)));
+        return this.#zoom !== null;
+      },
+      onScale: (x, factor) => this.#look(scaled(this.shown, stage.timeAt(x, this.shown), factor)),
+      onWhole: () => this.#whole(),
+    };
+  }
+
+  /** Says what is nearest to the pointer. @param {Axis} axis @param {PlotStage} stage @param {number} x @param {number} y */
+  #point(axis, stage, x, y) {
+    const data = this.#data;
+    if (!data) return;
+    const frame = frameAt(data, stage.timeAt(x, this.shown));
+    const at = indexOf(data, frame);
+    let nearest = null;
+    let apart = Infinity;
+    for (const one of at < 0 ? [] : this.series) {
+      const distance = Math.abs(stage.topOf(one[axis][at]) - y); // NaN where it was not seen, which is never nearer
+      if (distance < apart) [nearest, apart] = [one, distance];
+    }
+    nearest ??= (at < 0 ? null : this.series.find((one) => one.quality[at] === LOST)) ?? null;
+    const left = stage.leftOf(data.time(frame), this.shown);
+    for (const other of this.#stages.values()) other.placePoint(null);
+    if (apart < Infinity && nearest) stage.placePoint({ left, top: stage.topOf(nearest[axis][at]), color: nearest.color });
+    const readout = byId('readout');
+    readout.replaceChildren(...pointWords(data, frame, nearest, axis).map((words) => make('span', { text: words })));
+    show(readout, true);
+    const room = stage.host.offsetLeft + stage.host.clientWidth - readout.offsetWidth;
+    const to = Math.max(0, Math.min(stage.host.offsetLeft + left + 12, room));
+    readout.style.transform = `translate(${to}px, ${stage.host.offsetTop + Math.max(0, y - readout.offsetHeight - 12)}px)`;
+  }
+
+  #unpoint() {
+    for (const stage of this.#stages.values()) stage.placePoint(null);
+    show(byId('readout'), false);
+  }
+}
