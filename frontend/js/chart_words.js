@@ -1,6 +1,6 @@
 // @ts-check
 /** What charts say in words: to the eye beside the pointer, and to whoever cannot see them. Pure. */
-import { LOST, indexOf, span } from './chart_data.js';
+import { LOST, frameAt, indexOf, span } from './chart_data.js';
 import { plural } from './words.js';
 
 /** @typedef {import('./chart_data.js').ChartData} ChartData */
@@ -33,6 +33,12 @@ export function pointWords(data, frame, one, axis) {
 
 /** @param {ChartData} data */
 export const timeTitle = ({ timeUnit }) => (timeUnit === 'frames' ? 'Frame' : `Time in ${timeUnit}`);
+
+/** What the time axis shows. @param {ChartData} data @param {import('./zooming.js').Stretch} shown */
+export function shownWords(data, { start, end }) {
+  const frames = `rames ${frameAt(data, start)} to ${frameAt(data, end)}`;
+  return data.timeUnit === 'frames' ? `F${frames}` : `${timeTitle(data)} · f${frames}`;
+}
 
 /** A whole panel for those who cannot see it. @param {ChartData} data @param {'x' | 'y'} axis @returns {string} */
 export function summary(data, axis) {

@@ -6,7 +6,7 @@
 import { loadBokeh } from './bokeh.js';
 import { DOUBTFUL, LOST, frameAt, indexOf } from './chart_data.js';
 import { leastOf, viewOf, wholeOf } from './chart_view.js';
-import { pointWords, summary, timeTitle } from './chart_words.js';
+import { pointWords, shownWords, summary } from './chart_words.js';
 import { byId, keyed, make, setAttribute, setText, show } from './dom.js';
 import { lookOf } from './look.js';
 import { Panel, newRange, openPanels } from './panel.js';
@@ -154,7 +154,7 @@ export class Charts {
   #paint() {
     const data = this.#data;
     this.#showButtons();
-    if (data) setText(byId('chart-time'), `${timeTitle(data)} · frames ${frameAt(data, this.shown.start)} to ${frameAt(data, this.shown.end)}`);
+    if (data) setText(byId('chart-time'), shownWords(data, this.shown));
     if (!data || this.#open !== 'yes') return;
     const { shown, series } = this;
     this.#range.setv({ start: shown.start, end: shown.end });
@@ -174,10 +174,13 @@ export class Charts {
 
   #showButtons() {
     const [whole, shown] = [this.#data ? wholeOf(this.#data) : null, this.shown];
-    byId('zoom-in').disabled = !whole || shown.end - shown.start <= leastOf(/** @type {ChartData} */ (this.#data)) * 1.0001;
-    for (const id of ['zoom-out', 'zoom-whole']) byId(id).disabled = this.#zoom === null;
-    byId('zoom-earlier').disabled = this.#zoom === null || !whole || shown.start <= whole.start;
-    byId('zoom-later').disabled = this.#zoom === null || !whole || shown.end >= whole.end;
+    // Not `disabled`, which would take the focus from a button that has just done all it can.
+    const can = (/** @type {string} */ id, /** @type {boolean} */ so) => setAttribute(byId(id), 'aria-disabled', so ? null : 'true');
+    can('zoom-in', this.#data !== null && shown.end - shown.start > leastOf(this.#data) * 1.0001);
+    can('zoom-out', this.#zoom !== null);
+    can('zoom-whole', this.#zoom !== null);
+    can('zoom-earlier', this.#zoom !== null && whole !== null && shown.start > whole.start);
+    can('zoom-later', this.#zoom !== null && whole !== null && shown.end < whole.end);
   }
 
   /** @param {ChartData} data */

@@ -45,7 +45,7 @@ export class Panel {
     this.axes = [xLabel, yLabel].map((label) => new Models.LinearAxis({
       axis_label: label ?? null, minor_tick_line_color: null, major_tick_in: 0, major_tick_out: 4,
       formatter: new Models.BasicTickFormatter({ use_scientific: false }),
-      ticker: new Models.BasicTicker({ desired_num_ticks: label === undefined ? 5 : 6 }),
+      ticker: new Models.BasicTicker({ desired_num_ticks: width ? 8 : 5 }),
     }));
     const [xAxis, yAxis] = this.axes;
     this.grid = new Models.Grid({ dimension: 1, axis: yAxis });

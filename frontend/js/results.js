@@ -20,6 +20,7 @@ const FORMATS = /** @type {const} */ (['csv', 'xlsx', 'json']);
 export class Results {
   /** @type {number | null} */
   #scale = null;
+  #saving = false;
 
   /** @param {{store: import('./state.js').Store, onFrame: (frame: number) => void}} options */
   constructor({ store, onFrame }) {
@@ -96,17 +97,16 @@ export class Results {
 
   async #savePicture() {
     const { data, series, shown } = this.charts;
-    if (!data) return;
+    if (!data || this.#saving) return;
     const title = this.store.state.metadata?.title || 'Untitled movie';
-    const button = byId('download-png');
-    button.disabled = true;
+    this.#saving = true;
     try {
       download(await chartPicture(title, data, series, shown), fileName(title, 'charts.png'));
     } catch (thrown) {
       console.error(thrown);
       setText(byId('download-words'), 'The picture could not be made. Try again.');
     } finally {
-      button.disabled = false;
+      this.#saving = false;
     }
   }
 

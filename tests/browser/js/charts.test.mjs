@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DOUBTFUL, LOST, SEEN, chartData, extent, frameAt, indexOf, placeOf, stretches, within } from '../../../frontend/js/chart_data.js';
 import { leastOf, viewOf, wholeOf } from '../../../frontend/js/chart_view.js';
-import { pointWords, summary } from '../../../frontend/js/chart_words.js';
+import { pointWords, shownWords, summary } from '../../../frontend/js/chart_words.js';
 import { equal, traced } from '../../../frontend/js/path_view.js';
 import { initialState, reduce } from '../../../frontend/js/state.js';
 import { lonely, thinned } from '../../../frontend/js/thinning.js';
@@ -128,6 +128,7 @@ test('a chart is told in words, with units and what was lost', () => {
   assert.equal(summary(data, 'x'), 'x over time in minutes, frames 0 to 5. Apex between 0.00 mm and 5.00 mm, lost in 1 frame. The table below has all numbers.');
   assert.deepEqual(pointWords(data, 3, data.series[0], 'x'), ['Apex', 'frame 3 · 6 min', 'x 3.00 mm']);
   assert.deepEqual(pointWords(data, 2, data.series[0], 'x'), ['Apex', 'frame 2 · 4 min', 'lost']);
+  assert.equal(shownWords(data, { start: 2, end: 6 }), 'Time in minutes · frames 1 to 3');
   assert.deepEqual(pointWords(data, 8, null, 'x'), ['frame 8 · 16 min', 'not traced']);
 });
 
