@@ -69,8 +69,6 @@ export function groups(told) {
 export function basis(told, first, last) {
   if (!told?.frames) return '';
   const { seen, lost } = told.frames;
-  const over = `Over frames ${first} to ${last}.`;
-  if (!lost) return `${over} ${told.tip} was seen in all ${seen} that were traced.`;
-  const leftOut = lost === 1 ? 'the one in which it was lost is left out' : `the ${lost} in which it was lost are left out`;
-  return `${over} ${told.tip} was seen in ${seen} of ${seen + lost}; ${leftOut}.`;
+  const leftOut = lost ? `; ${lost === 1 ? 'the one in which it was lost is' : `the ${lost} in which it was lost are`} left out` : '';
+  return `Over frames ${first} to ${last}. ${told.tip} was seen in ${seen} of ${seen + lost} frames${leftOut}.`;
 }

@@ -71,7 +71,7 @@ export class Panel {
     this.grid.grid_line_color = line;
     this.glyphs.lines.line_width = { value: weight };
     this.glyphs.dots.size = { value: weight * 2 };
-    this.glyphs.lost.setv({ fill_color: { value: lost }, fill_alpha: { value: 0.14 }, hatch_color: { value: lost }, hatch_alpha: { value: 0.55 } });
+    this.glyphs.lost.setv({ fill_color: { value: lost }, fill_alpha: { value: 0.14 }, hatch_color: { value: lost }, hatch_alpha: { value: 0.45 } });
     this.glyphs.doubtful.setv({ fill_color: { value: doubtful }, fill_alpha: { value: 0.22 } });
   }
 

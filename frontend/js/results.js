@@ -15,6 +15,7 @@ import { calibrationWords } from './words.js';
 /** @typedef {import('./state.js').State} State */
 
 const MOST_ROWS = 1000;
+const MOST_LOST = 6;
 const FORMATS = /** @type {const} */ (['csv', 'xlsx', 'json']);
 
 export class Results {
@@ -48,7 +49,7 @@ export class Results {
       this.#draw(state);
       this.#offerFiles(state);
     }
-    if (before === null || state.results !== before.results || state.metadata !== before.metadata) this.#drawMeasures(state);
+    if (before === null || state.results !== before.results) this.#drawMeasures(state);
     this.charts.moveCursor(state.frame);
     this.path.moveCursor(state.frame);
   }
@@ -59,10 +60,10 @@ export class Results {
     this.drawPath();
     const lost = isTracing(state) ? [] : lostRuns(Object.fromEntries(tracedFrames(state).map((frame) => [frame, state.frames[frame]])));
     show(byId('lost-markers'), lost.length > 0);
-    keyed(byId('lost-list'), lost.slice(0, 20), (run) => `${run.label} ${run.from}`,
+    keyed(byId('lost-list'), lost.slice(0, MOST_LOST), (run) => `${run.label} ${run.from}`,
       (run) => make('li', {}, make('span', {}), make('button', { type: 'button', class: 'quiet', text: `Go to frame ${run.from}`, onclick: () => this.onFrame(run.from) })),
       (item, run) => setText(item.querySelector('span'), lostSentence(run)));
-    setText(byId('lost-more'), lost.length > 20 ? `And ${lost.length - 20} more.` : '');
+    setText(byId('lost-more'), lost.length > MOST_LOST ? `And ${lost.length - MOST_LOST} more; “Next doubtful” goes through all of them.` : '');
     if (byId('positions').open) this.#fillTable(state);
   }
 

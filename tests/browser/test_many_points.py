@@ -91,6 +91,7 @@ async def test_stepping_zooming_and_pointing_stay_quick(
 
     await page.evaluate(_STEPS, [100, 60])
     stepping = await _tasks(at, "60 steps, 30 a second")
+    await page.locator("#chart-x .plot-layer").scroll_into_view_if_needed()
     box = await page.locator("#chart-x .plot-layer").bounding_box()
     assert box is not None
     for place in range(20):

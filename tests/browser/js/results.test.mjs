@@ -26,9 +26,9 @@ test('a measure says how it is computed, or what it lacks', () => {
 });
 
 test('the results say over which frames they are, and what was left out', () => {
-  assert.equal(basis(TOLD, 0, 39), 'Over frames 0 to 39. Apex was seen in 38 of 40; the 2 in which it was lost are left out.');
-  assert.equal(basis({ ...TOLD, frames: { seen: 39, lost: 1 } }, 0, 39), 'Over frames 0 to 39. Apex was seen in 39 of 40; the one in which it was lost is left out.');
-  assert.equal(basis({ ...TOLD, frames: { seen: 40, lost: 0 } }, 0, 39), 'Over frames 0 to 39. Apex was seen in all 40 that were traced.');
+  assert.equal(basis(TOLD, 0, 39), 'Over frames 0 to 39. Apex was seen in 38 of 40 frames; the 2 in which it was lost are left out.');
+  assert.equal(basis({ ...TOLD, frames: { seen: 39, lost: 1 } }, 0, 39), 'Over frames 0 to 39. Apex was seen in 39 of 40 frames; the one in which it was lost is left out.');
+  assert.equal(basis({ ...TOLD, frames: { seen: 40, lost: 0 } }, 0, 39), 'Over frames 0 to 39. Apex was seen in 40 of 40 frames.');
   assert.equal(basis(null, 0, 39), '');
 });
 
