@@ -57,4 +57,5 @@ def answer(path: Path, kind: str, cache_control: str) -> Response:
     said.set_etag(f"{found.digest}-gzip" if taken else found.digest)
     said.vary.add("Accept-Encoding")
     said.headers["Cache-Control"] = cache_control
-    return said.make_conditional(request)
+    said.make_conditional(request)
+    return said
