@@ -4,6 +4,7 @@ import * as api from './api.js';
 import { FrameCanvas, trails } from './canvas.js';
 import { announce, byId, freshKey, make, now, setAttribute, setText, show } from './dom.js';
 import { analysisSize, rulerMillimetres } from './geometry.js';
+import { History } from './history.js';
 import { listenToKeys } from './keys.js';
 import { LeaseKeeper } from './lease.js';
 import { MarkerList } from './markers.js';
@@ -71,6 +72,7 @@ const scrub = new ScrubBar({ onFrame: goTo, onPlay: play, state: () => store.sta
 const settings = new Settings({ store, onLost: () => lease.lost(), reread: readAll });
 const trimHandles = new TrimHandles({ state: () => store.state, onFrame: goTo, onTrim: (edge, frame) => settings.trim(edge, frame) });
 const results = new Results({ store, onFrame: goTo });
+const movieHistory = new History(movieId);
 const tracePanel = new TracePanel({
   store,
   saver,
@@ -264,6 +266,7 @@ store.subscribe((state, before) => {
   const newlyShown = shown && model.totalFrames(before) === 0;
   if (shown && (state.frame !== before.frame || newlyShown)) void player.show(state.frame, model.totalFrames(state));
   if (model.isTracing(before) && !model.isTracing(state)) announce(`Tracing has ended: ${facts(state)}.`);
+  if (model.isTracing(before) !== model.isTracing(state)) movieHistory.changed();
 });
 
 for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel']) {

@@ -80,12 +80,25 @@ export const resendLink = (email) => post('api/resend-link', { email });
 /** @param {{course_key: string, name: string, email: string}} fields */
 export const register = (fields) => post('api/register', fields);
 
-export const listMovies = () => post('api/list-movies');
+/** Of one course, or of all that the person may see. @param {string} [course_id] */
+export const listMovies = (course_id) => post('api/list-movies', { course_id });
 /** @param {string} movie_id @param {string} property @param {string} value */
 export const setMovieProperty = (movie_id, property, value) =>
   post('api/set-metadata', { set_movie_id: movie_id, property, value });
 /** @param {string} movie_id @param {boolean} gone */
 export const deleteMovie = (movie_id, gone) => post('api/delete-movie', { movie_id, delete: gone ? 1 : 0 });
+
+/** Newest first. @param {Record<string, any>} filter of the audit trail: course_id, movie_id, log_user_id, start_time, end_time, count, offset */
+export const events = (filter) => get('api/get-logs', filter);
+/** People and courses. @param {{course_id?: string, offset?: number, count?: number}} asked */
+export const listUsers = (asked) => get('api/list-users', asked);
+/** @param {string} course_id @param {string[]} emails `Name <address>` each */
+export const bulkRegister = (course_id, emails) => postJson('api/bulk-register', { course_id, emails });
+/** @param {string} course_id @param {string} user_id @param {boolean} administers */
+export const setAdministrator = (course_id, user_id, administers) =>
+  ask(address(`api/admin/courses/${encodeURIComponent(course_id)}/administrators/${encodeURIComponent(user_id)}`), { method: administers ? 'PUT' : 'DELETE' });
+/** @param {{course_id: string, course_name: string, max_enrollment: number}} fields */
+export const newCourse = (fields) => post('api/admin/courses', fields);
 
 /** @param {Record<string, any>} fields */
 export const newMovie = (fields) => post('api/new-movie', fields);

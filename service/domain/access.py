@@ -106,8 +106,21 @@ def may_read_members(actor: Actor, course_id: str) -> bool:
     return actor.sees_everything or actor.administers(course_id)
 
 
-def may_read_event(actor: Actor, event: Mapping[str, Any]) -> bool:
-    """Own events (as the one who acted or whom it concerns), those of courses that one administers, or all."""
-    if actor.sees_everything or actor.user_id in (event.get("user_id"), event.get("subject_user_id")):
+def may_read_event(actor: Actor, event: Mapping[str, Any], movie: Movie | None = None) -> bool:
+    """Whoever acted, whom it concerns, course admins, superusers; of a movie its readers, of a course its members.
+
+    `movie` is the one that the event is about, None if there is none or it is not known: then only those may read it
+    who need not see the movie for that.
+    """
+    if knows_all_of(actor, event) or actor.user_id == event.get("subject_user_id"):
         return True
-    return actor.administers(event.get("course_id", ""))
+    if "movie_id" in event:
+        return movie is not None and may_read(actor, movie)
+    return event.get("course_id") in actor.courses
+
+
+def knows_all_of(actor: Actor, event: Mapping[str, Any]) -> bool:
+    """May this person know from where and by which request it was done? Whoever did it, course admins, superusers."""
+    return (
+        actor.sees_everything or actor.user_id == event.get("user_id") or actor.administers(event.get("course_id", ""))
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 EventType = Literal[
@@ -56,3 +57,19 @@ def event(
         **fields,
     }
     return {name: value for name, value in item.items() if value is not None and value != ""}
+
+
+_FOR_READERS = frozenset(
+    {
+        "log_id", "event_type", "time_t", "user_id", "subject_user_id", "course_id", "movie_id", "trace_job_id",
+        "attempt", "elapsed_seconds", "frames",
+    }
+)  # fmt: skip
+
+
+def for_readers(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What others may know of somebody's doing: what was done and when, not from which address or by which request.
+
+    A failure is told in the sentence alone.
+    """
+    return {name: value for name, value in event.items() if name in _FOR_READERS}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from service.domain.access import Actor, may_read_event
+from service.domain.access import Actor, knows_all_of, may_read_event
+from service.domain.audit import for_readers
+from service.domain.movie import Movie, movie_from_row
 from service.domain.narration import sentence
 from service.store.schema import MOVIES
 from service.store.stores import Stores
@@ -50,31 +52,62 @@ async def read_logs(stores: Stores, actor: Actor, wanted: Wanted) -> Found:
     """The events that were asked for and that this person may read; of others he does not learn that they exist.
 
     Without a movie, person or course the trails of his own doing and of his courses are read together; a superuser's
-    are all courses' (what belongs to no course is found by its movie or person). Raises Unavailable.
+    are all courses' (what belongs to no course is found by its movie or person). Of what others did, those who only
+    read it get the sentence without its circumstances. Raises Unavailable.
     """
     found = Found()
+    movies = _Movies(stores)
     skipped = examined = 0
-    span = {"start": wanted.start_time, "end": wanted.end_time, "page": min(wanted.offset + wanted.count + 1, _PAGE)}
+    page = min(wanted.offset + wanted.count + 1, _PAGE)
+    span = {"start": wanted.start_time, "end": wanted.end_time, "page": page}
     trails = [stores.audit.of(name, value, **span) for name, value in await _trails(stores, actor, wanted)]
     async with aclosing(_merged(trails)) as newest_first:
-        async for event in newest_first:
-            examined += 1
-            if examined > MOST_EXAMINED:
+        async for events in _batches(newest_first, page):
+            if examined >= MOST_EXAMINED:
                 found.cut_short = found.more = True
                 break
-            if not wanted.takes(event) or not may_read_event(actor, event):
-                continue
-            if skipped < wanted.offset:
-                skipped += 1
-            elif len(found.events) == wanted.count:
-                found.more = True
+            examined += len(events)
+            asked_for = [event for event in events if wanted.takes(event)]
+            await movies.read(event for event in asked_for if not may_read_event(actor, event))
+            for event in asked_for:
+                if not may_read_event(actor, event, movies.of(event)):
+                    continue
+                if skipped < wanted.offset:
+                    skipped += 1
+                elif len(found.events) == wanted.count:
+                    found.more = True
+                    break
+                else:
+                    found.events.append(event)
+            if found.more:
                 break
-            else:
-                found.events.append({name: value for name, value in event.items() if name not in _HIDDEN})
     named = await _names(stores, found.events)
-    for event in found.events:
-        event["sentence"] = sentence(event, named)
+    found.events = [{**_shown(actor, event), "sentence": sentence(event, named)} for event in found.events]
     return found
+
+
+def _shown(actor: Actor, event: Mapping[str, Any]) -> dict[str, Any]:
+    if not knows_all_of(actor, event):
+        return for_readers(event)
+    return {name: value for name, value in event.items() if name not in _HIDDEN}
+
+
+class _Movies:
+    """The movies that events are about, each read once, for whoever may read the event only if he may read these."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._known: dict[str, Movie | None] = {}
+
+    async def read(self, events: Iterable[Mapping[str, Any]]) -> None:
+        new = sorted({event["movie_id"] for event in events if "movie_id" in event} - self._known.keys())
+        rows = await self._stores.database.get_many(MOVIES, [{"movie_id": movie_id} for movie_id in new])
+        self._known |= dict.fromkeys(new)
+        self._known |= {row["movie_id"]: movie_from_row(row) for row in rows}
+
+    def of(self, event: Mapping[str, Any]) -> Movie | None:
+        """None for what was not read or is gone."""
+        return self._known.get(event.get("movie_id", ""))
 
 
 async def _trails(stores: Stores, actor: Actor, wanted: Wanted) -> list[tuple[str, str]]:
@@ -88,7 +121,19 @@ async def _trails(stores: Stores, actor: Actor, wanted: Wanted) -> list[tuple[st
     if actor.sees_everything:
         courses = [course["course_id"] async for course in stores.people.every_course()]
         return [*(("course_id", course) for course in courses), ("user_id", actor.user_id)]
-    return [*(("course_id", course) for course in sorted(actor.admin_of)), ("user_id", actor.user_id)]
+    return [*(("course_id", course) for course in sorted(actor.courses | actor.admin_of)), ("user_id", actor.user_id)]
+
+
+async def _batches(events: AsyncIterator[Item], size: int) -> AsyncGenerator[list[Item], None]:
+    """`size` events at a time, so that the movies of all of them are read at once."""
+    batch: list[Item] = []
+    async for event in events:
+        batch.append(event)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 async def _merged(trails: list[AsyncIterator[Item]]) -> AsyncGenerator[Item, None]:

@@ -42,7 +42,7 @@ async def default_course() -> Response:
 
 @people_directory.route("/get-logs", methods=["GET", "POST"])
 async def get_logs() -> Response:
-    """What has happened, newest first, each event with a sentence: own events, those of one's courses, or all."""
+    """What has happened, newest first, each event with a sentence: to whoever may read the movie that it is about."""
     actor, asked = await caller(), parsed(GetLogs)
     wanted = Wanted(
         start_time=asked.start_time,

@@ -255,6 +255,7 @@ class Myself(Part):
     course_id: str
     course_name: str
     roles: list[str]
+    admin_of: list[str] = Field(description="Courses that the caller administers.")
 
 
 class KeyChecked(Answer):

@@ -25,6 +25,8 @@ WELL: Mapping[str, tuple[int, ...]] = {
     "pages.index": (200, 304, 308),
     "pages.analyze": (200, 304),
     "pages.upload": (200, 304),
+    "pages.activity": (200, 304),
+    "pages.course": (200, 304),
     "pages.signin": (200, 304),
     "pages.static": (200, 302, 304),
     "people.enter": (303,),

@@ -70,6 +70,18 @@ def upload() -> Response:
     return _file("upload.html")
 
 
+@pages.get("/activity")
+def activity() -> Response:
+    """What has happened in a course, in words."""
+    return _file("activity.html")
+
+
+@pages.get("/course")
+def course() -> Response:
+    """For teachers: who is at what now, the people of a course, how others come in."""
+    return _file("course.html")
+
+
 @pages.get("/signin")
 def signin() -> Response:
     """Opening a link changes nothing: the page's button does."""

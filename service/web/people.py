@@ -33,6 +33,7 @@ async def check_api_key() -> Response:
         "course_id": actor.course_id,
         "course_name": context["course_name"] if context else "",
         "roles": roles,
+        "admin_of": sorted(actor.admin_of),
     }
     return said(user=user, course_context=context)
 

@@ -56,8 +56,8 @@ def page(told: Mapping[str, Any]) -> str:
 <body>
   <a class="skip" href="#content">Skip to the routes</a>
   <header class="top">
-    <a class="brand" href="./"><img src="static/icon.svg" alt="" width="28" height="28">tiptrace</a>
-    <nav aria-label="Pages"><a href="./">Movies</a></nav>
+    <a class="brand" href="./"><img src="static/icon.svg" alt="" width="28" height="28"><span>tiptrace</span></a>
+    <nav class="places" aria-label="Pages"><a href="./">Movies</a></nav>
   </header>
   <main id="content" class="reference">
     <h1>Routes</h1>

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from service.asgi import Service, create_app
+from service.domain.audit import EventType, event
 from service.domain.markers import MARKER_MAP
 from service.local.demo import Placed, Student
 from service.settings import Settings
@@ -62,14 +63,14 @@ class Site:
         """Do something on the service's own loop, where its clients live, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=seconds)
 
-    def person(self, name: str, *, admin: bool = False) -> Person:
+    def person(self, name: str, *, admin: bool = False, super_role: str | None = None) -> Person:
         """Somebody of the course Bio 101."""
 
         async def add() -> Person:
             stores = self.app.runtime.stores
             await people.add_course(stores, COURSE, "Bio 101")
             email = f"{name.lower().replace(' ', '.')}@school.test"
-            added = await people.add_user(stores, email, name, COURSE, course_admin=admin)
+            added = await people.add_user(stores, email, name, COURSE, course_admin=admin, super_role=super_role)
             return Person(added.user_id, added.api_key, name)
 
         return self.run(add())
@@ -124,6 +125,36 @@ class Site:
             return other
 
         return self.run(put())
+
+    def hold(self, person: Person, movie_id: str) -> None:
+        """Let somebody edit a movie, as if in a window elsewhere."""
+        self._as(person, lambda student: student.post("/api/acquire-movie-analysis-lease", movie_id=movie_id))
+
+    def change(self, movie_id: str, **attributes: Any) -> None:
+        """Give a movie's row these attributes, behind the service's back."""
+
+        async def put() -> None:
+            stores = self.app.runtime.stores
+            movie = await stores.movies.get(movie_id)
+            assert movie is not None
+            await stores.database.write(Put(MOVIES, {**movie.row, **attributes}))
+
+        self.run(put())
+
+    def tell(self, event_type: EventType, person: Person, movie_id: str, times: int = 1, **fields: Any) -> None:
+        """Write what somebody did with a movie into the audit trail, once each second up to now."""
+
+        async def put() -> None:
+            stores = self.app.runtime.stores
+            for ago in range(times):
+                now = stores.clock.now() - ago
+                told = event(
+                    stores.ids.log_id(now), event_type, now,
+                    user_id=person.user_id, movie_id=movie_id, course_id=COURSE, **fields,
+                )  # fmt: skip
+                await stores.database.write(stores.audit.event_write(told))
+
+        self.run(put())
 
     def free(self, movie_id: str) -> None:
         """Take away the lease of a window that an earlier test closed."""

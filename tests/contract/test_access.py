@@ -15,6 +15,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from service.domain.audit import event
 from service.store.people import actor_of
 from service.usecases import people
 from service.usecases.list_movies import list_movies
@@ -100,14 +101,15 @@ COURSE_ROUTES: dict[tuple[str, str], tuple[set[str], set[str], dict[str, Any]]] 
     ("DELETE", "/api/admin/courses/<path:course_id>/administrators/<user>"): ({ROOT}, {ROOT}, {}),
 }
 OTHER_ROUTES: dict[tuple[str, str], Who] = {
-    **{("GET", path): OPEN for path in ("/", "/analyze", "/upload", "/signin", "/static/<path:name>")},
+    **{("GET", path): OPEN for path in ("/", "/analyze", "/upload", "/activity", "/course", "/signin")},
+    ("GET", "/static/<path:name>"): OPEN,
     **{("GET", path): OPEN for path in ("/healthz", "/readyz", "/metrics", "/api/ver", "/resize-api/v1/ping")},
     **{("GET", path): OPEN for path in ("/openapi.json", "/docs")},
     **{("POST", path): OPEN for path in ("/api/ver", "/signin", "/signout", "/api/register", "/api/resend-link")},
     ("POST", "/api/check-api_key"): SIGNED_IN,
     ("POST", "/api/new-movie"): SIGNED_IN,
     ("GET", "/api/get-receipt"): SIGNED_IN,  # finds the caller's own alone
-    ("GET", "/api/get-logs"): SIGNED_IN,  # each event is judged: tests/contract/test_logs_route.py
+    ("GET", "/api/get-logs"): SIGNED_IN,  # each event is judged: see below
     ("POST", "/api/get-logs"): SIGNED_IN,
     ("GET", "/api/admin/summary"): Who({AUDITOR, ROOT}),
     ("POST", "/api/admin/courses"): Who({ROOT}, fields={"course_id": "bio"}),
@@ -216,6 +218,47 @@ async def test_the_list_shows_what_the_direct_route_lets_in_and_nothing_else(cas
         for state, movie_id in cast.movies.items():
             direct = await cast.ask("GET", "/api/get-movie-metadata", role, movie_id=movie_id)
             assert (movie_id in found) == (direct.status_code == 200), (role, state)
+
+
+@pytest.mark.parametrize("state", ["published", "hidden", "deleted"])
+async def test_the_history_of_a_movie_is_for_its_readers_and_its_circumstances_for_those_who_oversee_it_a31(
+    cast: Cast, state: str
+) -> None:
+    movie_id, stores = cast.movies[state], cast.lab.runtime.stores
+    now = cast.lab.clock.now()
+    told = event(
+        stores.ids.log_id(now), "movie.tracing.failed", now, user_id=cast.roles[ADMIN].user_id, movie_id=movie_id,
+        course_id="bio", ipaddr="192.0.2.7", request_key="a-wish", error_type="cut_off", error_summary="It is cut off.",
+    )  # fmt: skip
+    await stores.database.write(stores.audit.event_write(told))
+    readers, knowing = set(), set()
+    for role in cast.roles:
+        logs = (await cast.ask("GET", "/api/get-logs", role, movie_id=movie_id)).json()["logs"]
+        if logs:
+            (found,) = logs
+            readers.add(role)
+            assert found["sentence"].endswith("ended without a result: It is cut off.")
+            circumstances = {"ipaddr", "request_key", "error_type", "error_summary"} & found.keys()
+            assert len(circumstances) in (0, 4), role
+            knowing |= {role} if circumstances else set()
+    assert readers == getattr(read(), state)
+    assert knowing == {ADMIN, AUDITOR, ROOT}
+
+
+async def test_what_happened_to_a_course_is_for_its_members(cast: Cast) -> None:
+    stores, now = cast.lab.runtime.stores, cast.lab.clock.now()
+    for course_id, right in (("bio", OF_BIO | {AUDITOR}), ("chem", OF_CHEM)):
+        told = event(
+            stores.ids.log_id(now), "course.admin.assigned", now, user_id=cast.roles[ROOT].user_id,
+            course_id=course_id, ipaddr="192.0.2.7", subject_user_id=cast.roles[DEAN].user_id,
+        )  # fmt: skip
+        await stores.database.write(stores.audit.event_write(told))
+        for role in cast.roles:
+            logs = (await cast.ask("GET", "/api/get-logs", role, course_id=course_id)).json()["logs"]
+            found = [entry for entry in logs if entry["log_id"] == told["log_id"]]
+            assert bool(found) == (role in right | {DEAN}), (role, course_id)
+            oversees = role in ({ADMIN} if course_id == "bio" else {DEAN}) | {AUDITOR, ROOT}
+            assert all(("ipaddr" in entry) == oversees for entry in found), (role, course_id)
 
 
 async def test_who_may_use_which_route_of_a_course_a31(cast: Cast) -> None:

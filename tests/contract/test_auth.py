@@ -35,6 +35,7 @@ async def test_a_person_learns_who_he_is(lab: Lab) -> None:
         "course_id": "bio",
         "course_name": "Bio 101",
         "roles": ["course_admin"],
+        "admin_of": ["bio"],
     }
     assert (await lab.post(WHO, lab.people.root)).json()["user"]["roles"] == ["superadmin"]
     assert (await lab.post(WHO, lab.people.ada)).json()["user"]["roles"] == []

@@ -63,9 +63,9 @@ async def trail(lab: Lab) -> Trail:
 
 async def test_each_person_reads_what_he_may_newest_first(trail: Trail) -> None:
     people = trail.lab.people
-    assert await trail.numbers(people.ada) == [2, 1, 0]
-    assert await trail.numbers(people.ben) == []
-    assert await trail.numbers(people.eve) == [4, 3]
+    assert await trail.numbers(people.ada) == [7, 5, 2, 1, 0], "what others did with her movie too"
+    assert await trail.numbers(people.ben) == [], "the movie is hidden from him"
+    assert await trail.numbers(people.eve) == [6, 4, 3], "what happened to her course too"
     assert await trail.numbers(people.teacher) == [7, 5, 2, 1, 0]
     for superuser in (people.auditor, people.root):
         assert await trail.numbers(superuser) == [7, 6, 5, 4, 3, 2, 1, 0]
@@ -74,7 +74,9 @@ async def test_each_person_reads_what_he_may_newest_first(trail: Trail) -> None:
 async def test_filters_never_widen_what_a_person_may_read(trail: Trail) -> None:
     people = trail.lab.people
     ada, eve, teacher, root = people.ada, people.eve, people.teacher, people.root
-    assert await trail.numbers(ada, movie_id=trail.bean) == [2, 1, 0], "what the teacher did is his and the course's"
+    assert await trail.numbers(ada, movie_id=trail.bean) == [7, 5, 2, 1, 0]
+    assert await trail.numbers(ada, log_user_id=teacher.user_id) == [7, 5]
+    assert await trail.numbers(people.ben, movie_id=trail.bean) == []
     assert await trail.numbers(ada, movie_id=trail.pea) == []
     assert await trail.numbers(ada, log_user_id=eve.user_id) == []
     assert await trail.numbers(ada, course_id="chem") == [6], "it concerns her"
@@ -83,6 +85,31 @@ async def test_filters_never_widen_what_a_person_may_read(trail: Trail) -> None:
     assert await trail.numbers(root, course_id="chem") == [6, 4, 3]
     assert await trail.numbers(root, course_id="chem", movie_id=trail.pea, log_user_id=eve.user_id) == [4, 3]
     assert await trail.numbers(root, course_id="bio", movie_id=trail.pea) == []
+
+
+async def test_a_movie_that_is_shown_to_the_course_takes_its_history_along(lab: Lab) -> None:
+    """Read in pages, the members' pages hold what is theirs to read and nothing twice."""
+    stores, people = lab.runtime.stores, lab.people
+    shown, hidden = await lab.movie(published=True), await lab.movie()
+    ids = []
+    for number in range(12):
+        now = BEGAN + 5000 + number
+        ids.append(stores.ids.log_id(now))
+        movie_id = shown if number % 3 == 0 else hidden
+        item = event(ids[-1], "movie.tracing.started", now, user_id=people.ada.user_id, movie_id=movie_id,
+                     course_id="bio", ipaddr="192.0.2.7", request_key="a-wish")  # fmt: skip
+        await stores.database.write(stores.audit.event_write(item))
+    span = {"start_time": BEGAN + 5000, "end_time": BEGAN + 5100, "course_id": "bio"}
+    found: list[dict[str, Any]] = []
+    offset: int | None = 0
+    while offset is not None:
+        told = (await lab.get("/api/get-logs", people.ben, **span, count=2, offset=offset)).json()
+        assert len(told["logs"]) <= 2
+        found, offset = found + told["logs"], told["next_offset"]
+    assert [ids.index(entry["log_id"]) for entry in found] == [9, 6, 3, 0]
+    assert all(not {"ipaddr", "request_key"} & entry.keys() for entry in found)
+    own = (await lab.get("/api/get-logs", people.ada, **span)).json()["logs"]
+    assert [entry["ipaddr"] for entry in own] == ["192.0.2.7"] * 12, "her own doings she knows all of"
 
 
 async def test_a_span_of_time_holds_both_its_ends(trail: Trail) -> None:

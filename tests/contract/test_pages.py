@@ -22,7 +22,7 @@ from tests.support.service import Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PAGES = ("/", "/analyze", "/upload", "/signin", "/docs")
+PAGES = ("/", "/analyze", "/upload", "/activity", "/course", "/signin", "/docs")
 
 
 async def test_every_page_comes_with_all_that_it_links_to(lab: Lab) -> None:

@@ -17,8 +17,9 @@ from tests.support.service import Lab, Person
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OPEN = {
-    "/", "/analyze", "/upload", "/signin", "/static/<path:name>", "/healthz", "/readyz", "/metrics", "/api/ver",
-    "/resize-api/v1/ping", "/signout", "/api/register", "/api/resend-link", "/openapi.json", "/docs",
+    "/", "/analyze", "/upload", "/activity", "/course", "/signin", "/static/<path:name>", "/healthz", "/readyz",
+    "/metrics", "/api/ver", "/resize-api/v1/ping", "/signout", "/api/register", "/api/resend-link", "/openapi.json",
+    "/docs",
 }  # fmt: skip
 HAVE_NO_MOVIE = {
     "/api/new-movie", "/api/list-movies", "/api/check-api_key", "/api/get-receipt", "/api/set-metadata",

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.access import Actor, check_oversee, may_read_event, may_read_members, sees_course
+from service.domain.access import Actor, check_oversee, knows_all_of, may_read_event, may_read_members, sees_course
 from service.domain.address import checked_name, named_address, normal_email
-from service.domain.audit import OPERATOR, EventType, event
+from service.domain.audit import OPERATOR, EventType, event, for_readers
 from service.domain.courses import checked_course_id, shown_course, shown_user
 from service.domain.errors import InvalidParameter, MovieNotFound, NoRight
 from service.domain.movie import movie_from_row
@@ -91,16 +91,49 @@ def test_who_looks_into_the_store_oversees_the_movie() -> None:
         check_oversee(ROOT, None)
 
 
-def test_rights_of_courses_and_events_at_their_edges() -> None:
+def test_rights_of_courses_at_their_edges() -> None:
     seen = [(sees_course(actor, "bio"), may_read_members(actor, "bio")) for actor in (MEMBER, TEACHER, AUDITOR, ROOT)]
     assert seen == [(True, False), (True, True), (True, True), (True, True)]
     assert not sees_course(TEACHER, "chem")
-    own = {"user_id": "member", "course_id": "chem"}
-    about = {"user_id": "root", "subject_user_id": "member", "course_id": "chem"}
-    others = {"user_id": "root", "course_id": "bio"}
-    nobodys = {"user_id": "root"}
-    for actor, readable in ((MEMBER, [1, 1, 0, 0]), (TEACHER, [0, 0, 1, 0]), (AUDITOR, [1] * 4), (ROOT, [1] * 4)):
-        assert [int(may_read_event(actor, one)) for one in (own, about, others, nobodys)] == readable, actor.name
+
+
+@pytest.mark.parametrize(
+    ("told", "readers", "knowing"),
+    [
+        ({"user_id": "member", "course_id": "chem"}, "MAR", "MAR"),
+        ({"user_id": "root", "subject_user_id": "member", "course_id": "chem"}, "MAR", "AR"),
+        ({"user_id": "root", "course_id": "bio"}, "MTAR", "TAR"),
+        ({"user_id": "root", "course_id": "bio", "movie_id": "m"}, "TAR", "TAR"),
+        ({"user_id": "root"}, "AR", "AR"),
+    ],
+    ids=["own", "about", "of the course", "of a movie", "of nothing"],
+)
+def test_who_reads_an_event_and_who_knows_all_of_it_a31(told: dict[str, Any], readers: str, knowing: str) -> None:
+    """The letters are those with which the four begin."""
+    people = {"M": MEMBER, "T": TEACHER, "A": AUDITOR, "R": ROOT}
+    assert "".join(letter for letter, actor in people.items() if may_read_event(actor, told)) == readers
+    assert "".join(letter for letter, actor in people.items() if knows_all_of(actor, told)) == knowing
+
+
+def test_an_event_of_a_movie_is_read_by_whoever_may_read_the_movie_now() -> None:
+    told = {"user_id": "owner", "course_id": "bio", "movie_id": "m"}
+    row = {"movie_id": "m", "user_id": "owner", "course_id": "bio", "status": "ready"}
+    for shown, deleted, readable in ((True, False, True), (False, False, False), (True, True, False)):
+        movie = movie_from_row({**row, "published": shown, "deleted": deleted})
+        assert may_read_event(MEMBER, told, movie) == readable
+        assert may_read_event(Actor("owner", "Owner"), {**told, "user_id": "teacher"}, movie), "it is the owner's movie"
+        assert not may_read_event(Actor("eve", "Eve", courses=frozenset({"chem"})), told, movie)
+
+
+def test_readers_are_told_what_was_done_and_not_from_where_or_by_which_request() -> None:
+    told = event(
+        "l", "movie.tracing.failed", 7, user_id="owner", movie_id="m", course_id="bio", ipaddr="192.0.2.7",
+        request_key="k", error_type="cut_off", error_summary="It is cut off.", elapsed_seconds=3, anything_new="secret",
+    )  # fmt: skip
+    assert for_readers(told) == {
+        "log_id": "l", "event_type": "movie.tracing.failed", "time_t": 7, "user_id": "owner", "movie_id": "m",
+        "course_id": "bio", "elapsed_seconds": 3,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("event_type", get_args(EventType))
