@@ -2,7 +2,7 @@
 /** What has happened in a course, in words, narrowed to a person, a movie or some days. The address keeps the choice. */
 import * as api from './api.js';
 import { courseChoice } from './courses.js';
-import { byId, make, setText, show } from './dom.js';
+import { byId, make, setAttribute, setText, show } from './dom.js';
 import { spanOf } from './days.js';
 import { asProblem } from './problem.js';
 import { openSession } from './session.js';
@@ -71,6 +71,7 @@ async function open(me) {
   const choice = await courseChoice(me);
   courseId = choice.courseId;
   choice.offer(byId('of-course'), byId('course'));
+  setAttribute(byId('to-course'), 'href', api.address('course', { course_id: courseId }));
   if (choice.mayOversee) setText(byId('what'), 'What happened in the course: uploads, traces, who took over, who administers it.');
   const { movies } = await api.listMovies(courseId || undefined);
   titles = new Map(movies.filter((/** @type {any} */ movie) => movie.title).map((/** @type {any} */ movie) => [movie.movie_id, movie.title]));

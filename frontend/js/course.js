@@ -93,8 +93,7 @@ void openSession().then(async (me) => {
     setText(byId('title'), title);
     document.title = `${title} · tiptrace`;
     choice.offer(byId('of-course'), byId('course'));
-    setAttribute(byId('activity'), 'href', api.address('activity', { course_id: choice.courseId }));
-    show(byId('activity'), true);
+    setAttribute(byId('to-activity'), 'href', api.address('activity', { course_id: choice.courseId }));
     show(byId('page'), true);
     await open(me, choice);
   } catch (thrown) {

@@ -96,6 +96,7 @@ export class Enrolment {
     const left = entries.filter((entry) => !results.has(entry) || results.get(entry).outcome === 'refused');
     byId('roster').value = [...new Set(left.map((entry) => entry.text))].join('\n');
     this.#preview();
+    if (!problem) show(byId('preview'), false); // the report tells the same, until the list is changed
     this.#report(entries.filter((entry) => entry.problem || results.has(entry)), results);
     this.#complain(problem);
     if (results.size) await this.onRegistered();

@@ -14,6 +14,7 @@ export class Members {
   #shown = SHOWN;
   /** @type {ReturnType<typeof import('./live.js').shares>} */
   #shares = new Map();
+  #known = false;
 
   /** @param {{courseId: string, me: any}} options */
   constructor({ courseId, me }) {
@@ -42,6 +43,7 @@ export class Members {
       found.push(...reply.users);
     } while (reply.next_offset !== null && reply.users.length);
     this.#people = found;
+    this.#known = true;
     this.#render();
     return reply.courses[0];
   }
@@ -53,12 +55,14 @@ export class Members {
   }
 
   #render() {
+    if (!this.#known) return; // nobody is not the same as not yet read
     const wanted = byId('find').value.trim().toLowerCase().split(/\s+/);
     const found = this.#people.filter(({ user_name, email }) => wanted.every((word) => `${user_name} ${email}`.toLowerCase().includes(word)));
     keyed(byId('people'), found.slice(0, this.#shown), (person) => person.user_id, (person) => this.#build(person), (line, person) => this.#update(line, person));
     setAttribute(byId('people'), 'aria-busy', 'false');
     setText(byId('people-count'), found.length === this.#people.length ? plural(found.length, 'person', 'people') : `${found.length} of ${this.#people.length}`);
-    show(byId('no-people'), this.#people.length > 0 && found.length === 0);
+    show(byId('no-people'), found.length === 0);
+    setText(byId('no-people'), this.#people.length ? 'Nobody in this course has this name or address.' : 'Nobody is in this course yet. Register a list, or give students the key.');
     show(byId('more-people'), found.length > this.#shown);
   }
 

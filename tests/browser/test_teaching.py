@@ -113,7 +113,10 @@ async def test_a_superadmin_makes_an_administrator_takes_it_back_and_makes_a_cou
     await page.get_by_role("button", name="Make the course").click()
     await expect(page.get_by_role("heading", name="Plants 7/8")).to_be_visible()
     await expect(page.locator("#places")).to_have_text("0 of 30 places taken")
-    await expect(page.get_by_label("Course", exact=True)).to_have_value("plants-7-8")
+    await expect(page.get_by_role("combobox", name="Course")).to_have_value("plants-7-8")
+    await expect(page.locator("#no-people")).to_have_text(
+        "Nobody is in this course yet. Register a list, or give students the key."
+    )
 
 
 async def test_a_teacher_reads_what_happened_in_words(
@@ -140,7 +143,7 @@ async def test_a_teacher_reads_what_happened_in_words(
     await page.reload()
     await expect(events.get_by_role("listitem")).to_have_count(1)
     assert re.search(r"GMT|UTC|[A-Z]{2,4}\b", await events.locator("time").get_attribute("title") or ""), "the zone"
-    await page.get_by_label("To").fill("2020-01-31")
+    await page.get_by_role("textbox", name="To").fill("2020-01-31")
     await expect(events).to_contain_text("Nothing of this kind has happened.")
     await page.get_by_role("button", name="Show all").click()
     await expect(events.get_by_role("listitem")).to_have_count(50)
