@@ -1,17 +1,21 @@
 // @ts-check
 /** The Analyze page put together: one state, the panels that show it, the readings that keep it true. */
 import * as api from './api.js';
-import { FrameCanvas, trails } from './canvas.js';
+import { FrameArchive } from './archive.js';
+import { FrameCanvas } from './canvas.js';
 import { announce, byId, freshKey, make, now, setAttribute, setText, show } from './dom.js';
-import { analysisSize, rulerMillimetres } from './geometry.js';
+import { analysisSize } from './geometry.js';
 import { History } from './history.js';
 import { listenToKeys } from './keys.js';
 import { LeaseKeeper } from './lease.js';
 import { MarkerList } from './markers.js';
+import { Pictures } from './pictures.js';
 import { Player } from './player.js';
 import { Poller, repeated } from './poll.js';
 import { asProblem } from './problem.js';
+import { MovieReader } from './reader.js';
 import { Results } from './results.js';
+import { Rotation } from './rotate.js';
 import { Saver } from './saver.js';
 import { ScrubBar } from './scrub.js';
 import { goToSignIn, openSession } from './session.js';
@@ -19,20 +23,19 @@ import { Settings } from './settings.js';
 import * as model from './state.js';
 import { openTabs } from './tabs.js';
 import { TracePanel } from './trace.js';
+import { Tracks } from './tracks.js';
 import { TrimHandles } from './trim.js';
 import { banner, clockInFull, facts, trimOffer } from './words.js';
 
 /** @typedef {model.State} State */
 
-const CHUNK = 300; // frames read beside one poll while a trace runs
-const MOST_FRAMES = 10_000; // that the server gives at once
+const RATE = 'tiptrace.rate';
 
 const movieId = new URLSearchParams(location.search).get('movie_id') ?? '';
 const store = model.createStore(model.initialState(movieId));
-/** @type {ImageBitmap | null} */
-let picture = null;
-/** @type {{frames: any, trails: import('./canvas.js').Trail[]}} */
-let drawn = { frames: null, trails: [] };
+const tracks = new Tracks();
+/** @type {{picture: ImageBitmap | null, shown: number}} */
+let onScreen = { picture: null, shown: -1 };
 
 const goTo = (/** @type {number} */ frame) => {
   player.pause();
@@ -40,11 +43,11 @@ const goTo = (/** @type {number} */ frame) => {
 };
 
 const player = new Player({
-  movieId,
-  onPicture: (_, shown) => {
-    picture = shown;
-    store.dispatch({ type: 'movie/sized', size: { width: shown.width, height: shown.height } });
-    render(store.state, null);
+  pictures: new Pictures(movieId, null),
+  onPicture: (shown, picture) => {
+    onScreen = { picture, shown };
+    if (!store.state.size) store.dispatch({ type: 'movie/sized', size: { width: picture.width, height: picture.height } });
+    drawFrame(store.state);
   },
   onWaiting: (waiting, problem) => {
     byId('stage').classList.toggle('waiting', waiting);
@@ -55,7 +58,16 @@ const player = new Player({
 const canvas = new FrameCanvas(byId('frame'), {
   onSelect: (label) => store.dispatch({ type: 'marker/selected', label }),
   onMove: (label, stored, gesture) => store.dispatch({ type: 'marker/moved', label, ...stored, gesture }),
+  onZoom: (by, most) => {
+    setText(byId('zoom-level'), `${Math.round(by * 100)} %`);
+    byId('zoom-in').disabled = !store.state.size || by >= most;
+    byId('zoom-out').disabled = byId('zoom-fit').disabled = by === 1;
+  },
 });
+byId('zoom-in').addEventListener('click', () => canvas.step(1));
+byId('zoom-out').addEventListener('click', () => canvas.step(-1));
+byId('zoom-fit').addEventListener('click', () => canvas.fit());
+const reader = new MovieReader({ store, onFirst: beginEditing });
 const poller = new Poller({
   task: read,
   interval: pace,
@@ -69,7 +81,8 @@ const lease = new LeaseKeeper({ store, reread: () => void poller.poke() });
 const saver = new Saver({ store, onLost: () => lease.lost() });
 const markerList = new MarkerList({ store, onRename: rename, onStep: step });
 const scrub = new ScrubBar({ onFrame: goTo, onPlay: play, state: () => store.state });
-const settings = new Settings({ store, onLost: () => lease.lost(), reread: readAll });
+const settings = new Settings({ store, onLost: () => lease.lost(), onSet: wasSet });
+const rotation = new Rotation({ store, saver, onTurned: () => void poller.poke(), onLost: () => lease.lost() });
 const trimHandles = new TrimHandles({ state: () => store.state, onFrame: goTo, onTrim: (edge, frame) => settings.trim(edge, frame) });
 const results = new Results({ store, onFrame: goTo });
 const movieHistory = new History(movieId);
@@ -90,58 +103,39 @@ function pace() {
   return state.lease.kind === 'held' ? null : 10;
 }
 
-/** @param {any} metadata @returns {import('./geometry.js').Size | null} */
-function sizeOf(metadata) {
-  const width = Number(metadata.frame_width ?? metadata.inspection?.frame_width ?? 0);
-  const height = Number(metadata.frame_height ?? metadata.inspection?.frame_height ?? 0);
-  if (width && height) return { width, height };
-  return metadata.width && metadata.height ? analysisSize(Number(metadata.width), Number(metadata.height)) : null;
-}
-
-/** @param {any} reply @param {boolean} replace */
-function take(reply, replace) {
-  const frames = reply.frames
-    ? Object.fromEntries(
-        Object.entries(reply.frames)
-          .filter(([, held]) => held.markers.length && !held.untouched) // the defaults are nobody's work
-          .map(([frame, held]) => [frame, held.markers]),
-      )
-    : null;
-  const times = Object.fromEntries(
-    Object.entries(reply.frames ?? {}).filter(([, held]) => held.time !== undefined).map(([frame, held]) => [frame, held.time]),
-  );
-  const { metadata } = reply;
-  store.dispatch({ type: 'movie/loaded', metadata, frames, times, replace, size: sizeOf(metadata), now: now() });
-}
-
 /** One reading: what is new while a trace runs, everything when it has ended. */
 async function read() {
-  const { state } = store;
-  if (!state.metadata || !model.isTracing(state)) return readAll();
-  const from = state.loadedTo + 1;
-  const reply = await api.movieMetadata(movieId, { frame_start: from, frame_count: CHUNK });
-  take(reply, false);
-  if (!model.isTracing(store.state)) return readAll();
-  const reached = store.state.progress?.frame ?? from - 1;
-  store.dispatch({ type: 'movie/read-to', frame: Math.max(from - 1, Math.min(from + CHUNK - 1, reached)) });
+  if (!store.state.metadata || !model.isTracing(store.state)) return readAll();
+  await reader.readNew();
+  return model.isTracing(store.state) ? undefined : readAll();
 }
 
 async function readAll() {
-  let frame_start = 0;
-  do {
-    take(await api.movieMetadata(movieId, { frame_start, frame_count: MOST_FRAMES }), frame_start === 0);
-    frame_start += MOST_FRAMES;
-  } while (frame_start < model.totalFrames(store.state));
+  await reader.readAll();
   await lease.takeIfFree();
   poller.reschedule();
+  await readResults();
+}
+
+/** The movie is there: what an earlier life of this tab could not save is on it again, and the right to save it asked for. */
+function beginEditing() {
+  saver.restore();
+  return lease.takeIfFree();
+}
+
+/** Frames or time were set: no frame has changed by it but the one that the trim begins with now. @param {any} metadata */
+async function wasSet(metadata) {
+  const start = model.trimStart(store.state);
+  store.dispatch({ type: 'movie/changed', metadata });
+  if (model.trimStart(store.state) !== start) await reader.readFrame(model.trimStart(store.state));
   await readResults();
 }
 
 async function readResults() {
   const { state } = store;
   if (model.isTracing(state)) return;
-  const found = model.hasResults(state) ? (await api.results(movieId).catch(() => null))?.results : null;
-  store.dispatch({ type: 'results/loaded', results: found ?? null });
+  const found = model.hasResults(state) ? await api.results(movieId).catch(() => null) : null;
+  store.dispatch({ type: 'results/loaded', results: found });
 }
 
 /** @param {string} from @param {string} to */
@@ -160,6 +154,7 @@ async function renameOnServer(from, to) {
   try {
     const wish = { movie_id: movieId, old_label: from, new_label: to, analysis_lease_id: held.id, request_key: freshKey() };
     await repeated(() => api.renameMarker(wish));
+    reader.renamed();
   } catch (thrown) {
     if (asProblem(thrown).kind === 'conflict') lease.lost();
     throw thrown;
@@ -180,15 +175,22 @@ async function step(type) {
   }
 }
 
-function play() {
+/** Run the film, or stop it if it runs that way already. @param {1 | -1} step */
+function play(step) {
   const { state } = store;
-  if (player.playing) player.pause();
-  else {
-    const last = model.trimEnd(state);
-    const first = state.frame >= last ? model.trimStart(state) : state.frame;
-    player.play(first, last, (frame) => store.dispatch({ type: 'frame/shown', frame }), () => render(store.state, null));
+  const [first, last] = [model.trimStart(state), model.trimEnd(state)];
+  const running = player.playing;
+  player.pause();
+  if (running !== step) {
+    const within = step === 1 ? state.frame < last : state.frame > first;
+    const from = within ? state.frame : step === 1 ? first : last;
+    void player.play({
+      from, to: step === 1 ? last : first, total: model.totalFrames(state), rate: () => Number(byId('rate').value),
+      onFrame: (frame) => store.dispatch({ type: 'frame/shown', frame }),
+      onEnd: () => scrub.renderPlaying(player.playing),
+    });
   }
-  render(store.state, null);
+  scrub.renderPlaying(player.playing);
 }
 
 /** @type {Record<string, () => void>} */
@@ -246,25 +248,47 @@ function render(state, before) {
   markerList.render(state);
   scrub.render(state, before, player.playing);
   settings.render(state, before);
+  rotation.render(state);
   trimHandles.render(state);
   results.render(state, before);
   tracePanel.render(state);
+  tracks.update(state.frames, model.totalFrames(state));
+  drawFrame(state);
+}
+
+/** The frame alone: a picture that came changes nothing else. @param {State} state */
+function drawFrame(state) {
   if (!state.size) return;
-  if (drawn.frames !== state.frames) {
-    drawn = { frames: state.frames, trails: trails(state.frames, state.size.height, (label) => rulerMillimetres(label) === null) };
-  }
   byId('stage').style.setProperty('--ratio', `${state.size.width} / ${state.size.height}`);
   canvas.draw({
-    picture, size: state.size, markers: model.markersAt(state, state.frame), trails: drawn.trails,
+    ...onScreen, size: state.size, markers: model.markersAt(state, state.frame), tracks,
     frame: state.frame, selected: state.selected, editable: model.canEdit(state),
   });
 }
 
+/** Which pictures a movie has; empty while they are being made. @param {State} state */
+const edition = (state) => {
+  const { metadata } = state;
+  if (!metadata || model.isWaiting(state) || model.totalFrames(state) === 0) return '';
+  return [metadata.rotation ?? 0, metadata.uploaded_at, model.totalFrames(state)].join();
+};
+
+/** @param {boolean} fresh */
+async function archiveAddress(fresh) {
+  const metadata = fresh ? (await api.movieMetadata(movieId)).metadata : store.state.metadata;
+  return metadata?.movie_zipfile_url ?? null;
+}
+
 store.subscribe((state, before) => {
   render(state, before);
-  const shown = model.totalFrames(state) > 0;
-  const newlyShown = shown && model.totalFrames(before) === 0;
-  if (shown && (state.frame !== before.frame || newlyShown)) void player.show(state.frame, model.totalFrames(state));
+  if (edition(state) !== edition(before)) {
+    const there = edition(state) !== '' && Boolean(state.metadata.movie_zipfile_url);
+    player.forget(there ? new FrameArchive({ address: archiveAddress, total: model.totalFrames(state) }) : null);
+    onScreen = { picture: null, shown: -1 };
+    drawFrame(state);
+  }
+  const other = state.frame !== before.frame || edition(state) !== edition(before);
+  if (other && edition(state) !== '') void player.show(state.frame, model.totalFrames(state));
   if (model.isTracing(before) && !model.isTracing(state)) announce(`Tracing has ended: ${facts(state)}.`);
   if (model.isTracing(before) !== model.isTracing(state)) movieHistory.changed();
 });
@@ -284,8 +308,15 @@ document.addEventListener('visibilitychange', () => {
 });
 
 openTabs();
-listenToKeys({ goTo, play, step, nextDoubtful: () => byId('next-doubtful').click(), frame: () => store.state.frame });
+listenToKeys({
+  goTo, play, step, toggle: () => play(player.playing || 1), frame: () => store.state.frame,
+  first: () => model.trimStart(store.state), last: () => model.trimEnd(store.state), nextDoubtful: () => byId('next-doubtful').click(),
+  closer: (direction) => canvas.step(direction), fit: () => canvas.fit(), pan: (right, down) => canvas.pan(right, down),
+});
+byId('rate').value = localStorage.getItem(RATE) ?? '10';
+if (!byId('rate').value) byId('rate').value = '10';
+byId('rate').addEventListener('change', () => localStorage.setItem(RATE, byId('rate').value));
 render(store.state, null);
 void openSession().then((user) => store.dispatch({ type: 'session/opened', user }));
-if (movieId) void poller.poke().then(() => saver.restore());
+if (movieId) void poller.poke();
 else store.dispatch({ type: 'movie/failed', message: 'No movie was named. Choose one from the list of movies.' });

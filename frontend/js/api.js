@@ -4,6 +4,7 @@
  * to the page: all pages lie side by side, so the same files work below any mount point.
  */
 import { Problem, asProblem, problemOf } from './problem.js';
+import { resultsIn } from './tail.js';
 
 const CLIENT_VERSION = 'page-1';
 const PATIENCE = 20_000;
@@ -149,8 +150,12 @@ export const traceMovie = (fields, retry) => postJson('resize-api/v1/trace-movie
 /** Only the job that the page shows: a request that comes late must not stop the next one. @param {string} movie_id @param {string | undefined} job_id */
 export const cancelTrace = (movie_id, job_id) => postJson('resize-api/v1/cancel-trace', { movie_id, job_id });
 
-/** @param {string} movie_id */
-export const results = (movie_id) => get('api/get-movie-trackpoints', { movie_id, format: 'json' });
+/** What was measured, or null. @param {string} movie_id @returns {Promise<any | null>} */
+export async function results(movie_id) {
+  const response = await fetch(exportAddress(movie_id, 'json'), { credentials: 'same-origin', headers: { 'X-Client-Version': CLIENT_VERSION } });
+  if (!response.ok) throw problemOf(response, null);
+  return resultsIn(response);
+}
 /** @param {string} movie_id @param {string} format */
 export const exportAddress = (movie_id, format) => address('api/get-movie-trackpoints', { movie_id, format });
 /** @param {string} movie_id */

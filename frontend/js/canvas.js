@@ -1,55 +1,126 @@
 // @ts-check
 /**
- * The frame on its canvas: the picture, the trails, the markers, the magnifier. Draws what it is told and reports
- * where a marker is dragged to, with mouse, pen or touch alike.
+ * The frame on its canvas: the picture, the ways of the markers, the markers, the magnifier. Draws what it is told,
+ * as near as a person looks, and reports where a marker is dragged to, with mouse, pen or touch alike. How near and
+ * at what a person looks is kept here, whatever happens to the movie meanwhile.
  *
  * @typedef {import('./geometry.js').Marker} Marker
  * @typedef {import('./geometry.js').Point} Point
- * @typedef {{label: string, color: string, points: (Point & {frame: number, lost: boolean})[]}} Trail  image coordinates
- * @typedef {{picture: ImageBitmap | null, size: import('./geometry.js').Size, markers: Marker[], trails: Trail[],
- *   frame: number, selected: string | null, editable: boolean}} Scene
+ * @typedef {{picture: ImageBitmap | null, shown: number, size: import('./geometry.js').Size, markers: Marker[],
+ *   tracks: import('./tracks.js').Tracks, frame: number, selected: string | null, editable: boolean}} Scene  `shown`: the
+ *   frame whose picture it is; it lags behind `frame` while a picture is fetched
  */
-import { PALETTE, clampToFrame, fit, imageFromStored, imageFromView, nearest, storedFromImage, viewFromImage } from './geometry.js';
+import { clampToFrame, imageFromStored, imageFromView, nearest, storedFromImage, viewFromImage } from './geometry.js';
+import { Hand } from './hand.js';
+import { mapPlace, paintLoupe, paintMap, paintMarker } from './pen.js';
+import { Trails } from './trails.js';
+import { MOST, STEP, WHOLE, centred, moved, revealing, shownPart, viewOf, zoomed } from './zoom.js';
 
-const RING = 8;
 const REACH = 26;
-const LOUPE_RADIUS = 62;
-const LOUPE_ZOOM = 4;
+const PAN_STEP = 0.2; // of what is seen
 
 export class FrameCanvas {
   /** @type {Scene | null} */
   #scene = null;
+  #zoom = WHOLE;
   #view = { scale: 1, left: 0, top: 0 };
+  #box = { width: 1, height: 1 };
   #queued = false;
-  /** @type {{label: string, pointer: number, grip: Point, at: Point, gesture: string} | null} */
-  #drag = null;
+  /** @type {string | null} the marker under the finger */
+  #held = null;
+  #trails = new Trails();
 
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {{onSelect: (label: string) => void, onMove: (label: string, stored: Point, gesture: string) => void}} handlers
+   * @param {{onSelect: (label: string) => void, onMove: (label: string, stored: Point, gesture: string) => void,
+   *   onZoom: (by: number, most: number) => void}} handlers
    */
-  constructor(canvas, { onSelect, onMove }) {
+  constructor(canvas, { onSelect, onMove, onZoom }) {
     this.canvas = canvas;
-    this.onSelect = onSelect;
-    this.onMove = onMove;
-    new ResizeObserver(() => this.#queue()).observe(canvas);
-    canvas.addEventListener('pointerdown', (event) => this.#down(event));
-    canvas.addEventListener('pointermove', (event) => this.#moved(event));
-    // A finger on a marker moves the marker; anywhere else it scrolls the page.
-    canvas.addEventListener('touchstart', (event) => this.#touched(event), { passive: false });
-    for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, () => this.#up());
+    this.onZoom = onZoom;
+    new ResizeObserver(([{ contentRect }]) => {
+      this.#box = { width: Math.max(1, contentRect.width), height: Math.max(1, contentRect.height) };
+      this.#look(this.#zoom);
+    }).observe(canvas);
+    new Hand(canvas, {
+      markerAt: (at) => this.#markerAt(at),
+      mayEdit: () => this.#scene?.editable ?? false,
+      isCloser: () => this.#zoom.by > 1,
+      onMap: (at) => this.#mapAt(at) !== null,
+      select: onSelect,
+      drag: (label, to, gesture) => {
+        if (!this.#scene) return;
+        const { size } = this.#scene;
+        onMove(label, storedFromImage(clampToFrame(imageFromView(to, this.#view), size), size.height), gesture);
+      },
+      held: (label) => {
+        this.#held = label;
+        this.#queue();
+      },
+      pan: (by) => this.#scene && this.#look(moved(this.#zoom, by, this.#scene.size, this.#box)),
+      zoom: (factor, at) => this.#scene && this.#look(zoomed(this.#zoom, factor, at, this.#scene.size, this.#box)),
+      centre: (at) => {
+        const image = this.#mapAt(at, true);
+        if (image && this.#scene) this.#look(centred(this.#zoom, image, this.#scene.size, this.#box));
+      },
+    });
   }
 
   /** @param {Scene} scene */
   draw(scene) {
+    const before = this.#scene;
     this.#scene = scene;
+    const turned = before && (before.size.width !== scene.size.width || before.size.height !== scene.size.height);
+    if (turned || !before) this.#look(turned ? WHOLE : this.#zoom);
+    if (this.#zoom.by > 1 && before && !this.#held) this.#reveal(before, scene);
     this.#queue();
+  }
+
+  /** Nearer or farther, around the chosen marker if it is seen, else around the middle. @param {1 | -1} direction */
+  step(direction) {
+    if (!this.#scene) return;
+    const chosen = this.#scene.markers.find(({ label }) => label === this.#scene?.selected);
+    const place = chosen && this.place(chosen);
+    const seen = place && place.x >= 0 && place.y >= 0 && place.x <= this.#box.width && place.y <= this.#box.height;
+    const at = seen ? place : { x: this.#box.width / 2, y: this.#box.height / 2 };
+    this.#look(zoomed(this.#zoom, STEP ** direction, at, this.#scene.size, this.#box));
+  }
+
+  /** The whole frame. */
+  fit() {
+    this.#look(WHOLE);
+  }
+
+  /** Look to the right, or down, by steps. @param {number} right @param {number} down */
+  pan(right, down) {
+    if (!this.#scene) return;
+    const by = { x: -right * PAN_STEP * this.#box.width, y: -down * PAN_STEP * this.#box.height };
+    this.#look(moved(this.#zoom, by, this.#scene.size, this.#box));
   }
 
   /** Where a stored point lies on the canvas, in CSS pixels. @param {Point} stored @returns {Point} */
   place(stored) {
     if (!this.#scene) return { x: 0, y: 0 };
     return viewFromImage(imageFromStored(stored, this.#scene.size.height), this.#view);
+  }
+
+  /** @param {import('./zoom.js').Zoom} zoom */
+  #look(zoom) {
+    this.#zoom = zoom.by > 1.001 ? zoom : WHOLE;
+    if (this.#scene) this.#view = viewOf(this.#zoom, this.#scene.size, this.#box);
+    this.canvas.classList.toggle('closer', this.#zoom.by > 1);
+    this.onZoom(this.#zoom.by, MOST);
+    this.#queue();
+  }
+
+  /** A marker that was just chosen, or moved by key, comes into sight. @param {Scene} before @param {Scene} scene */
+  #reveal(before, scene) {
+    const marker = scene.markers.find(({ label }) => label === scene.selected);
+    if (!marker) return;
+    const was = before.frame === scene.frame ? before.markers.find(({ label }) => label === scene.selected) : undefined;
+    const nudged = was && marker.placed === 'user' && (was.x !== marker.x || was.y !== marker.y);
+    if (before.selected === scene.selected && !nudged) return;
+    this.#look(revealing(this.#zoom, imageFromStored(marker, scene.size.height), scene.size, this.#box));
   }
 
   #queue() {
@@ -61,12 +132,6 @@ export class FrameCanvas {
     });
   }
 
-  /** @param {{clientX: number, clientY: number}} event @returns {Point} */
-  #at(event) {
-    const box = this.canvas.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top };
-  }
-
   /** @param {Point} at */
   #markerAt(at) {
     const scene = this.#scene;
@@ -74,220 +139,53 @@ export class FrameCanvas {
     const places = scene.markers.map((marker) => this.place(marker));
     // Two markers that lie on each other: the chosen one is the one that is meant.
     const chosen = scene.markers.findIndex((marker) => marker.label === scene.selected);
-    if (chosen >= 0 && nearest([places[chosen]], at, REACH) === 0) return scene.markers[chosen];
-    const index = nearest(places, at, REACH);
-    return index < 0 ? null : scene.markers[index];
+    const index = chosen >= 0 && nearest([places[chosen]], at, REACH) === 0 ? chosen : nearest(places, at, REACH);
+    return index < 0 ? null : { label: scene.markers[index].label, place: places[index] };
   }
 
-  /** @param {TouchEvent} event */
-  #touched(event) {
-    const [touch] = event.touches;
-    if (event.touches.length === 1 && this.#scene?.editable && this.#markerAt(this.#at(touch))) event.preventDefault();
-  }
-
-  /** @param {PointerEvent} event */
-  #down(event) {
-    if (event.button !== 0 || this.#drag) return;
-    const at = this.#at(event);
-    const marker = this.#markerAt(at);
-    if (!marker) return;
-    this.onSelect(marker.label);
-    if (!this.#scene?.editable) return;
-    event.preventDefault();
-    this.canvas.setPointerCapture(event.pointerId);
-    const place = this.place(marker);
-    // The marker keeps its distance from the finger, so that taking hold does not move it.
-    const grip = { x: place.x - at.x, y: place.y - at.y };
-    this.#drag = { label: marker.label, pointer: event.pointerId, grip, at, gesture: `drag ${event.timeStamp}` };
-    this.#queue();
-  }
-
-  /** @param {PointerEvent} event */
-  #moved(event) {
-    const at = this.#at(event);
-    if (!this.#drag) {
-      if (event.pointerType === 'mouse') this.canvas.classList.toggle('over-marker', this.#markerAt(at) !== null);
-      return;
-    }
-    if (event.pointerId !== this.#drag.pointer || !this.#scene) return;
-    this.#drag.at = at;
-    const { grip, label, gesture } = this.#drag;
-    const image = clampToFrame(imageFromView({ x: at.x + grip.x, y: at.y + grip.y }, this.#view), this.#scene.size);
-    this.onMove(label, storedFromImage(image, this.#scene.size.height), gesture);
-  }
-
-  #up() {
-    this.#drag = null;
-    this.#queue();
+  /** The place of the frame that the small map shows there; null beside the map. @param {Point} at @param {boolean} [beside] also beyond its edges @returns {Point | null} */
+  #mapAt(at, beside = false) {
+    if (!this.#scene?.picture || this.#zoom.by === 1) return null;
+    const { size } = this.#scene;
+    const image = imageFromView(at, mapPlace(size, this.#box));
+    return beside || (image.x >= 0 && image.y >= 0 && image.x < size.width && image.y < size.height) ? image : null;
   }
 
   #paint() {
     const scene = this.#scene;
-    const box = this.canvas.getBoundingClientRect();
+    const box = this.#box;
     const ratio = window.devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(box.width * ratio));
-    const height = Math.max(1, Math.round(box.height * ratio));
+    const width = Math.round(box.width * ratio);
+    const height = Math.round(box.height * ratio);
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
     const pen = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, box.width, box.height);
     if (!scene) return;
-    this.#view = fit(scene.size, box);
-    const { left, top, scale } = this.#view;
-    if (scene.picture) {
+    const { size, picture } = scene;
+    const view = this.#view;
+    if (picture) {
+      // Pixels that are large enough to be told apart are shown as what they are.
+      pen.imageSmoothingEnabled = view.scale < 5;
       pen.imageSmoothingQuality = 'high';
-      pen.drawImage(scene.picture, left, top, scene.size.width * scale, scene.size.height * scale);
+      pen.drawImage(picture, view.left, view.top, size.width * view.scale, size.height * view.scale);
     }
-    for (const trail of scene.trails) this.#paintTrail(pen, trail, scene.frame);
-    for (const marker of scene.markers) this.#paintMarker(pen, marker, marker.label === scene.selected);
-    if (this.#drag) this.#paintLoupe(pen, scene, this.#drag.label, box);
+    const sheet = { view, width: box.width, height: box.height, ratio };
+    if (this.#trails.paint(pen, { tracks: scene.tracks, height: size.height, frame: scene.frame }, sheet)) this.#queue();
+    for (const marker of scene.markers) {
+      paintMarker(pen, marker, this.place(marker), { selected: marker.label === scene.selected, named: this.#held !== marker.label, width: box.width });
+    }
+    const held = picture && scene.markers.find(({ label }) => label === this.#held);
+    if (held) paintLoupe(pen, picture, size, imageFromStored(held, size.height), this.place(held), view.scale, box.width);
+    else if (picture && this.#zoom.by > 1) paintMap(pen, picture, size, box, shownPart(view, size, box));
+    this.#tell(picture ? String(scene.shown) : '');
   }
 
-  /** The way so far is strong, the way to come is faint. @param {CanvasRenderingContext2D} pen @param {Trail} trail @param {number} frame */
-  #paintTrail(pen, trail, frame) {
-    pen.save();
-    pen.lineJoin = 'round';
-    for (const past of [false, true]) {
-      pen.beginPath();
-      let open = false;
-      for (const point of trail.points) {
-        const inPart = past ? point.frame <= frame : point.frame >= frame;
-        if (!inPart || point.lost) {
-          open = false;
-          continue;
-        }
-        const at = viewFromImage(point, this.#view);
-        if (open) pen.lineTo(at.x, at.y);
-        else pen.moveTo(at.x, at.y);
-        open = true;
-      }
-      pen.globalAlpha = past ? 0.7 : 0.25;
-      pen.strokeStyle = '#fff';
-      pen.lineWidth = past ? 4 : 2.5;
-      pen.stroke();
-      pen.globalAlpha = past ? 1 : 0.55;
-      pen.strokeStyle = trail.color;
-      pen.lineWidth = past ? 2 : 1.25;
-      pen.stroke();
-    }
-    pen.restore();
+  /** What is on the screen, for whoever looks at the page from outside. @param {string} frame */
+  #tell(frame) {
+    const { dataset } = this.canvas;
+    const view = [this.#view.scale, this.#view.left, this.#view.top].join(' ');
+    if (dataset.frame !== frame) dataset.frame = frame;
+    if (dataset.view !== view) dataset.view = view;
   }
-
-  /** A ring with a gap for what is under it; a lost marker is dashed and red. @param {CanvasRenderingContext2D} pen @param {Marker} marker @param {boolean} selected */
-  #paintMarker(pen, marker, selected) {
-    const at = this.place(marker);
-    const lost = marker.status === 0;
-    const color = lost ? '#ff5449' : (marker.color ?? PALETTE[0]);
-    pen.save();
-    const ring = () => {
-      pen.beginPath();
-      pen.arc(at.x, at.y, RING, 0, Math.PI * 2);
-    };
-    const ticks = () => {
-      pen.beginPath();
-      for (const [x, y] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-        pen.moveTo(at.x + x * RING, at.y + y * RING);
-        pen.lineTo(at.x + x * (RING + 5), at.y + y * (RING + 5));
-      }
-    };
-    if (lost) pen.setLineDash([4, 3]);
-    for (const [style, width] of /** @type {[string, number][]} */ ([['rgba(0,0,0,.55)', 5], ['#fff', 3.6], [color, 2.2]])) {
-      pen.strokeStyle = style;
-      pen.lineWidth = width;
-      ring();
-      pen.stroke();
-      if (selected) {
-        ticks();
-        pen.stroke();
-      }
-    }
-    pen.setLineDash([]);
-    if (!lost) {
-      pen.fillStyle = '#fff';
-      pen.beginPath();
-      pen.arc(at.x, at.y, 1.6, 0, Math.PI * 2);
-      pen.fill();
-    }
-    if (this.#drag?.label !== marker.label) this.#paintLabel(pen, at, marker.label + (lost ? ' · lost' : ''), selected, color);
-    pen.restore();
-  }
-
-  /** @param {CanvasRenderingContext2D} pen @param {Point} at @param {string} text @param {boolean} selected @param {string} color */
-  #paintLabel(pen, at, text, selected, color) {
-    pen.font = `${selected ? 600 : 500} 12px system-ui, sans-serif`;
-    const width = pen.measureText(text).width + 22;
-    const right = at.x + RING + 8 + width < this.canvas.clientWidth;
-    const x = right ? at.x + RING + 8 : at.x - RING - 8 - width;
-    pen.fillStyle = selected ? 'rgba(10,16,12,.92)' : 'rgba(10,16,12,.68)';
-    pen.beginPath();
-    pen.roundRect(x, at.y - 10, width, 20, 10);
-    pen.fill();
-    pen.fillStyle = color;
-    pen.beginPath();
-    pen.arc(x + 10, at.y, 3.5, 0, Math.PI * 2);
-    pen.fill();
-    pen.fillStyle = '#fff';
-    pen.textBaseline = 'middle';
-    pen.fillText(text, x + 17, at.y + 0.5);
-  }
-
-  /** What lies under the finger, in the corner where the finger is not. @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {string} label @param {DOMRect} box */
-  #paintLoupe(pen, scene, label, box) {
-    const marker = scene.markers.find((other) => other.label === label);
-    if (!marker || !scene.picture) return;
-    const image = imageFromStored(marker, scene.size.height);
-    const place = this.place(marker);
-    const margin = LOUPE_RADIUS + 12;
-    const center = { x: place.x < box.width / 2 ? box.width - margin : margin, y: margin };
-    const zoom = LOUPE_ZOOM;
-    const perPicture = scene.picture.width / scene.size.width;
-    pen.save();
-    pen.beginPath();
-    pen.arc(center.x, center.y, LOUPE_RADIUS, 0, Math.PI * 2);
-    pen.fillStyle = '#0d110f';
-    pen.fill();
-    pen.save();
-    pen.clip();
-    pen.imageSmoothingEnabled = false;
-    pen.translate(center.x - (image.x + 0.5) * zoom, center.y - (image.y + 0.5) * zoom);
-    pen.scale(zoom / perPicture, zoom / perPicture);
-    pen.drawImage(scene.picture, 0, 0);
-    pen.restore();
-    pen.lineWidth = 3;
-    pen.strokeStyle = '#fff';
-    pen.stroke();
-    pen.lineWidth = 1;
-    pen.strokeStyle = 'rgba(0,0,0,.6)';
-    pen.stroke();
-    pen.beginPath();
-    for (const [x, y] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-      pen.moveTo(center.x + x * 6, center.y + y * 6);
-      pen.lineTo(center.x + x * 26, center.y + y * 26);
-    }
-    pen.lineWidth = 3;
-    pen.strokeStyle = 'rgba(0,0,0,.55)';
-    pen.stroke();
-    pen.lineWidth = 1.5;
-    pen.strokeStyle = '#fff';
-    pen.stroke();
-    pen.restore();
-  }
-}
-
-/** The ways of all markers but the rulers. @param {Record<number, Marker[]>} frames @param {number} height of the frame @param {(label: string) => boolean} include @returns {Trail[]} */
-export function trails(frames, height, include) {
-  /** @type {Map<string, Trail>} */
-  const byLabel = new Map();
-  for (const frame of Object.keys(frames).map(Number).sort((a, b) => a - b)) {
-    for (const marker of frames[frame]) {
-      if (!include(marker.label)) continue;
-      let trail = byLabel.get(marker.label);
-      if (!trail) {
-        trail = { label: marker.label, color: marker.color ?? PALETTE[0], points: [] };
-        byLabel.set(marker.label, trail);
-      }
-      trail.points.push({ ...imageFromStored(marker, height), frame, lost: marker.status === 0 });
-    }
-  }
-  return [...byLabel.values()];
 }

@@ -1,54 +1,63 @@
 // @ts-check
 /**
- * The pictures of a movie: fetched one by one, kept for a while, neighbours fetched ahead, shown in order when played.
+ * Which picture stands on the screen: a single one that was asked for, or one after the other at a chosen pace,
+ * forwards or backwards. No frame is left out: a picture that is late holds the film.
  */
-import { framePicture } from './api.js';
 import { asProblem } from './problem.js';
 import { backoff } from './poll.js';
 
-const KEPT = 80;
-const AHEAD = 4;
-const SECONDS_PER_FRAME = 0.1;
+const AROUND = 12; // frames fetched ahead of one that is shown
+const SECONDS_AHEAD = 2; // of the film that runs
+const EARLY = 4; // ms: a screen's refresh so near is the one that was meant
+
+/** @param {number} due ms of performance.now() @returns {Promise<void>} settled in the refresh of the screen then */
+function refreshAt(due) {
+  return new Promise((resolve) => {
+    const look = (/** @type {number} */ now) => (now >= due - EARLY ? resolve() : requestAnimationFrame(look));
+    requestAnimationFrame(look);
+  });
+}
 
 export class Player {
-  /** @type {Map<number, ImageBitmap>} oldest first */
-  #pictures = new Map();
-  /** @type {Map<number, {promise: Promise<ImageBitmap>, stop: AbortController}>} */
-  #wanted = new Map();
-  #failures = 0;
   #frame = -1;
+  #shown = -1;
+  /** @type {1 | -1} */
+  #direction = 1;
+  #failures = 0;
   /** @type {any} */
   #retry = null;
-  /** @type {any} */
+  /** @type {{step: 1 | -1} | null} */
   #playing = null;
 
   /**
-   * @param {{movieId: string, onPicture: (frame: number, picture: ImageBitmap) => void,
+   * @param {{pictures: import('./pictures.js').Pictures, onPicture: (frame: number, picture: ImageBitmap) => void,
    *   onWaiting: (waiting: boolean, problem: import('./problem.js').Problem | null) => void}} options
    */
-  constructor({ movieId, onPicture, onWaiting }) {
-    this.movieId = movieId;
+  constructor({ pictures, onPicture, onWaiting }) {
+    this.pictures = pictures;
     this.onPicture = onPicture;
     this.onWaiting = onWaiting;
   }
 
+  /** 1 or -1 while the film runs, 0 while it stands. @returns {1 | -1 | 0} */
   get playing() {
-    return this.#playing !== null;
+    return this.#playing?.step ?? 0;
   }
 
   /** Show a frame as soon as it is here; a later call overtakes an earlier one. @param {number} frame @param {number} total @returns {Promise<void>} */
   async show(frame, total) {
+    if (frame === this.#shown && frame === this.#frame) return;
+    if (frame !== this.#frame) this.#direction = frame < this.#frame ? -1 : 1;
     this.#frame = frame;
     clearTimeout(this.#retry);
-    for (const [other, { stop }] of this.#wanted) if (Math.abs(other - frame) > AHEAD) stop.abort();
-    const slow = setTimeout(() => this.onWaiting(true, null), 150);
+    const slow = setTimeout(() => frame === this.#frame && this.onWaiting(true, null), 150);
     try {
-      const picture = await this.#fetch(frame);
-      this.#failures = 0;
+      const picture = await this.pictures.want(frame);
       if (frame !== this.#frame) return;
-      this.onPicture(frame, picture);
-      this.onWaiting(false, null);
-      this.#prefetch(frame, total);
+      this.#failures = 0;
+      this.#put(frame, picture);
+      this.pictures.ahead(frame, this.#direction, AROUND, total);
+      this.pictures.ahead(frame, this.#direction === 1 ? -1 : 1, 2, total);
     } catch (thrown) {
       if (frame !== this.#frame) return;
       const problem = asProblem(thrown);
@@ -62,79 +71,57 @@ export class Player {
     }
   }
 
-  /** Other pixels under the same numbers: after a rotation, say. */
-  forget() {
-    for (const { stop } of this.#wanted.values()) stop.abort();
-    for (const picture of this.#pictures.values()) picture.close();
-    this.#pictures.clear();
+  /** Other pixels under the same numbers: after a rotation, say. @param {import('./archive.js').FrameArchive | null} archive */
+  forget(archive) {
+    this.pause();
+    clearTimeout(this.#retry);
+    this.#frame = this.#shown = -1;
+    this.pictures.forget(archive);
   }
 
   /**
-   * Step through the frames until the last, or until paused; a picture that is late holds the film.
-   * @param {number} first @param {number} last @param {(frame: number) => void} onFrame @param {() => void} onEnd
+   * Run the film from one frame to another, both shown, until it ends or is paused.
+   * @param {{from: number, to: number, total: number, rate: () => number, onFrame: (frame: number) => void, onEnd: () => void}} film
+   *   `rate`: frames per second, asked for at every frame
    */
-  play(first, last, onFrame, onEnd) {
-    let frame = first;
-    const mine = {};
+  async play({ from, to, total, rate, onFrame, onEnd }) {
+    const step = to < from ? -1 : 1;
+    /** @type {{step: 1 | -1}} */
+    const mine = { step };
     this.#playing = mine;
-    const step = async () => {
+    clearTimeout(this.#retry);
+    let due = performance.now();
+    for (let frame = from; frame !== to + step; frame += step) {
+      this.pictures.ahead(frame, step, Math.ceil(rate() * SECONDS_AHEAD), total);
+      const picture = await this.pictures.want(frame).catch(() => null);
+      await refreshAt(due);
       if (this.#playing !== mine) return;
-      if (frame > last) {
+      if (!picture) {
         this.#playing = null;
-        onEnd();
-        return;
+        onFrame(frame);
+        if (this.#frame !== frame) void this.show(frame, total); // which tells what is wrong, and tries again
+        break;
       }
-      const due = performance.now() + SECONDS_PER_FRAME * 1000;
-      await this.#fetch(frame).catch(() => {});
-      if (this.#playing !== mine) return;
+      this.#frame = frame;
+      this.#put(frame, picture);
       onFrame(frame);
-      frame += 1;
-      setTimeout(step, Math.max(0, due - performance.now()));
-    };
-    void step();
+      const now = performance.now();
+      const interval = 1000 / rate();
+      due = now > due + interval ? now + interval : due + interval; // no rush after a picture that was late
+    }
+    if (this.#playing === mine) this.#playing = null;
+    onEnd();
   }
 
   pause() {
     this.#playing = null;
   }
 
-  /** @param {number} frame @returns {Promise<ImageBitmap>} */
-  #fetch(frame) {
-    const kept = this.#pictures.get(frame);
-    if (kept) {
-      this.#pictures.delete(frame);
-      this.#pictures.set(frame, kept);
-      return Promise.resolve(kept);
-    }
-    const wanted = this.#wanted.get(frame);
-    if (wanted && !wanted.stop.signal.aborted) return wanted.promise;
-    const stop = new AbortController();
-    const promise = this.#load(frame, stop.signal).finally(() => {
-      if (this.#wanted.get(frame)?.stop === stop) this.#wanted.delete(frame);
-    });
-    this.#wanted.set(frame, { promise, stop });
-    return promise;
-  }
-
-  /** @param {number} frame @param {AbortSignal} signal */
-  async #load(frame, signal) {
-    const picture = await createImageBitmap(await framePicture(this.movieId, frame, signal));
-    this.#pictures.set(frame, picture);
-    for (const [oldest, bitmap] of this.#pictures) {
-      if (this.#pictures.size <= KEPT) break;
-      if (oldest === this.#frame) continue;
-      this.#pictures.delete(oldest);
-      bitmap.close();
-    }
-    return picture;
-  }
-
-  /** @param {number} frame @param {number} total */
-  #prefetch(frame, total) {
-    for (let step = 1; step <= AHEAD; step += 1) {
-      for (const near of step === 1 ? [frame + 1, frame - 1] : [frame + step]) {
-        if (near >= 0 && near < total) this.#fetch(near).catch(() => {});
-      }
-    }
+  /** @param {number} frame @param {ImageBitmap} picture */
+  #put(frame, picture) {
+    this.#shown = frame;
+    this.pictures.pin(frame);
+    this.onPicture(frame, picture);
+    this.onWaiting(false, null);
   }
 }

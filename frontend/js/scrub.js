@@ -1,16 +1,19 @@
 // @ts-check
 /** The bar under the frame: which frame is shown, where the trace can be trusted, what the trim leaves out. */
-import { byId, setText, show } from './dom.js';
+import { byId, setAttribute, setText, show } from './dom.js';
 import { nextDoubtful, spans } from './spans.js';
 import { totalFrames, trimEnd, trimStart } from './state.js';
 
 /** @typedef {import('./state.js').State} State */
 
+const QUALITIES = ['tracked', 'doubtful', 'lost', 'empty'];
+
 export class ScrubBar {
   /** @type {import('./spans.js').Span[]} */
   #runs = [];
+  #doubts = false;
 
-  /** @param {{onFrame: (frame: number) => void, onPlay: () => void, state: () => State}} options */
+  /** @param {{onFrame: (frame: number) => void, onPlay: (step: 1 | -1) => void, state: () => State}} options */
   constructor({ onFrame, onPlay, state }) {
     this.state = state;
     this.slider = byId('scrub');
@@ -29,14 +32,15 @@ export class ScrubBar {
     on('forward-ten', () => state().frame + 10);
     on('last', () => trimEnd(state()));
     on('next-doubtful', () => nextDoubtful(this.#runs, state().frame));
-    byId('play').addEventListener('click', onPlay);
+    byId('play').addEventListener('click', () => onPlay(1));
+    byId('play-back').addEventListener('click', () => onPlay(-1));
     this.slider.addEventListener('input', () => onFrame(Number(this.slider.value)));
     this.number.addEventListener('change', () => onFrame(Number(this.number.value)));
     new ResizeObserver(() => this.#paint(state())).observe(this.strip);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint(state()));
   }
 
-  /** @param {State} state @param {State | null} before @param {boolean} playing */
+  /** @param {State} state @param {State | null} before @param {1 | -1 | 0} playing the direction of the film that runs */
   render(state, before, playing) {
     const total = totalFrames(state);
     this.slider.max = String(Math.max(0, total - 1));
@@ -45,16 +49,24 @@ export class ScrubBar {
     if (document.activeElement !== this.number || before?.frame !== state.frame) this.number.value = String(state.frame);
     this.slider.setAttribute('aria-valuetext', `Frame ${state.frame} of ${Math.max(0, total - 1)}`);
     setText(byId('frame-total'), total ? `of ${total - 1}` : '');
-    for (const id of ['first', 'back-ten', 'back', 'forward', 'forward-ten', 'last', 'play', 'scrub', 'frame-number']) {
+    for (const id of ['first', 'back-ten', 'back', 'forward', 'forward-ten', 'last', 'play', 'play-back', 'scrub', 'frame-number']) {
       byId(id).disabled = total === 0;
     }
-    byId('play').dataset.playing = String(playing);
-    byId('play').setAttribute('aria-label', playing ? 'Pause' : 'Play');
+    this.renderPlaying(playing);
     if (before?.frames !== state.frames || before?.metadata !== state.metadata) {
       this.#runs = spans(state.frames, total);
+      this.#doubts = nextDoubtful(this.#runs, -1) !== null;
       this.#paint(state);
     }
-    show(byId('next-doubtful'), nextDoubtful(this.#runs, -1) !== null);
+    show(byId('next-doubtful'), this.#doubts);
+  }
+
+  /** @param {1 | -1 | 0} playing */
+  renderPlaying(playing) {
+    for (const [id, step, name] of /** @type {const} */ ([['play', 1, 'Play'], ['play-back', -1, 'Play backwards']])) {
+      setAttribute(byId(id), 'data-playing', String(playing === step));
+      setAttribute(byId(id), 'aria-label', playing === step ? 'Pause' : name);
+    }
   }
 
   /** @param {State} state */
@@ -68,8 +80,9 @@ export class ScrubBar {
     if (!total || !width) return;
     const style = getComputedStyle(this.strip);
     const left = (/** @type {number} */ frame) => (frame / total) * width;
+    const colors = Object.fromEntries(QUALITIES.map((quality) => [quality, style.getPropertyValue(`--${quality}`)]));
     for (const { from, to, quality } of this.#runs) {
-      pen.fillStyle = style.getPropertyValue(`--${quality}`);
+      pen.fillStyle = colors[quality];
       // A single lost frame of ten thousand must still be seen.
       pen.fillRect(left(from), 0, Math.max(quality === 'empty' ? 0 : 1.5, left(to + 1) - left(from)), height);
     }

@@ -22,11 +22,11 @@ export function intervalOf(fpm) {
 export const fpmOf = (count, unit) => Number((60 / (count * UNITS[unit])).toPrecision(10));
 
 export class Settings {
-  /** @param {{store: import('./state.js').Store, onLost: () => void, reread: () => Promise<void>}} options */
-  constructor({ store, onLost, reread }) {
+  /** @param {{store: import('./state.js').Store, onLost: () => void, onSet: (metadata: any) => Promise<void>}} options `onSet`: what the server answered */
+  constructor({ store, onLost, onSet }) {
     this.store = store;
     this.onLost = onLost;
-    this.reread = reread;
+    this.onSet = onSet;
     const trim = this.trim.bind(this);
     byId('trim-start').addEventListener('change', () => trim('trim_start_frame', Number(byId('trim-start').value)));
     byId('trim-end').addEventListener('change', () => trim('trim_end_frame', Number(byId('trim-end').value)));
@@ -78,8 +78,7 @@ export class Settings {
     const line = byId('settings-problem');
     setText(line, '');
     try {
-      await change();
-      await this.reread();
+      await this.onSet((await change()).metadata);
     } catch (thrown) {
       const problem = asProblem(thrown);
       setText(line, problem.message);

@@ -78,9 +78,8 @@ export function markersAt(state, frame) {
 export function hasResults(state) {
   const start = trimStart(state);
   const end = trimEnd(state);
-  for (const frame in state.frames) { // asked at every change, so it stops at the first of maybe ten thousand
-    if (Number(frame) > start && Number(frame) <= end && state.frames[frame].length > 0) return true;
-  }
+  // Asked at every change: a traced movie answers at its second frame, and no list of ten thousand names is made.
+  for (let frame = start + 1; frame <= end; frame += 1) if (state.frames[frame]?.length > 0) return true;
   return false;
 }
 
@@ -149,12 +148,16 @@ function stepBack(state, step) {
   return [{ ...withEdit(state, step.frame, step.before), frame: step.frame }, back];
 }
 
+/** Places in a picture that was turned mean nothing any more. @param {State} state @returns {State} */
+const withoutEdits = (state) => ({ ...state, edits: {}, undo: [], redo: [], saveProblem: null });
+
 /** @type {Record<string, (state: State, action: any) => State>} */
 const CHANGES = {
   'movie/loaded': (state, { metadata, frames, times, replace, size, now }) => {
     const merged = frames ? (replace ? frames : { ...state.frames, ...frames }) : state.frames;
+    const turned = state.metadata && (state.metadata.rotation ?? 0) !== (metadata.rotation ?? 0);
     const next = {
-      ...state, metadata, size: size ?? state.size, frames: merged, times: { ...state.times, ...times }, failures: 0, fatal: null,
+      ...(turned ? withoutEdits(state) : state), metadata, size: size ?? state.size, frames: merged, times: { ...state.times, ...times }, failures: 0, fatal: null,
     };
     if (!isTracing(next)) return { ...next, progress: null, frame: clampFrame(next, state.metadata ? state.frame : trimStart(next)) };
     const reached = Number(metadata.tracking_lock?.last_frame_tracked ?? metadata.last_frame_tracked ?? 0);
@@ -163,6 +166,10 @@ const CHANGES = {
     return { ...next, progress, lease: state.lease.kind === 'held' ? { kind: 'handed' } : state.lease };
   },
   'movie/read-to': (state, { frame }) => ({ ...state, loadedTo: frame }),
+  'movie/turned': (state, { metadata }) => ({
+    ...withoutEdits(state), metadata: { ...state.metadata, ...metadata, status: 'processing' },
+    frames: {}, times: {}, results: null, selected: null, lease: { kind: 'handed' },
+  }),
   'movie/sized': (state, { size }) => (state.size ? state : { ...state, size }),
   'movie/changed': (state, { metadata }) => ({ ...state, metadata: { ...state.metadata, ...metadata } }),
   'movie/failed': (state, { message }) => ({ ...state, fatal: message }),
@@ -201,7 +208,7 @@ const CHANGES = {
     isUntouched(state) && state.size ? withEdit(state, trimStart(state), markersAt(state, trimStart(state))) : state,
   'edits/restored': (state, { edits }) =>
     Object.entries(edits).reduce((so_far, [frame, edit]) => withEdit(so_far, Number(frame), edit.markers), state),
-  'edits/discarded': (state) => ({ ...state, edits: {}, undo: [], redo: [], saveProblem: null, saving: null }),
+  'edits/discarded': (state) => ({ ...withoutEdits(state), saving: null }),
   undone: (state) => {
     const step = state.undo[state.undo.length - 1];
     if (!step || !canEdit(state)) return state;

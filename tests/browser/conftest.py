@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Error, async_playwright
+from playwright.async_api import Browser, Error, Playwright, async_playwright
 
 from tests.browser.site import Filmed, Person, Site, filmed, running_site
 from tests.browser.visitor import Visitor, Watch
@@ -90,14 +90,19 @@ def new_traced_movie(site: Site, bean: str) -> Makes:
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
-    executable = os.environ.get("TIPTRACE_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     async with async_playwright() as playwright:
-        try:
-            browser = await playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        except Error as fault:
-            pytest.skip(f"needs Chromium (apt install chromium, or set TIPTRACE_CHROMIUM): {fault.message[:200]}")
+        browser = await launched(playwright)
         yield browser
         await browser.close()
+
+
+async def launched(playwright: Playwright) -> Browser:
+    """The Chromium of this machine. Skips the test where there is none."""
+    executable = os.environ.get("TIPTRACE_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    try:
+        return await playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+    except Error as fault:
+        pytest.skip(f"needs Chromium (apt install chromium, or set TIPTRACE_CHROMIUM): {fault.message[:200]}")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import BrowserContext, ConsoleMessage, Page, Request, expect
 
 from service.local.demo import Placed
-from tests.browser.site import HEIGHT, WIDTH, Person, Site
+from tests.browser.site import Person, Site
 
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"
 _HOME = ("127.0.0.1", "")
@@ -69,13 +69,29 @@ class Visitor:
         await expect(self.page.locator("#add-marker")).to_be_enabled(timeout=15_000)
 
     async def place_on_screen(self, x: float, y: float) -> tuple[float, float]:
-        """Where a pixel of the analysis frame lies in the window."""
+        """Where a pixel of the analysis frame lies in the window, however closely the page looks at it."""
         box = await self.page.locator("#frame").bounding_box()
         assert box is not None
-        scale = min(box["width"] / WIDTH, box["height"] / HEIGHT)
-        left = box["x"] + (box["width"] - WIDTH * scale) / 2
-        top = box["y"] + (box["height"] - HEIGHT * scale) / 2
-        return left + (x + 0.5) * scale, top + (y + 0.5) * scale
+        scale, left, top = await self.view()
+        return box["x"] + left + (x + 0.5) * scale, box["y"] + top + (y + 0.5) * scale
+
+    async def view(self) -> tuple[float, float, float]:
+        """How the frame is drawn on its canvas: CSS pixels per pixel, and its left and upper edge."""
+        await expect(self.page.locator("#frame[data-view]")).to_be_attached()
+        # What was done a moment ago is drawn in the next refresh of the screen.
+        told: str = await self.page.evaluate(
+            """() => new Promise((tell) => requestAnimationFrame(() => requestAnimationFrame(
+                () => tell(document.querySelector('#frame').dataset.view))))"""
+        )
+        scale, left, top = map(float, told.split())
+        return scale, left, top
+
+    async def middle(self) -> tuple[float, float]:
+        """The pixel of the analysis frame that stands in the middle of the canvas."""
+        box = await self.page.locator("#frame").bounding_box()
+        assert box is not None
+        scale, left, top = await self.view()
+        return (box["width"] / 2 - left) / scale - 0.5, (box["height"] / 2 - top) / scale - 0.5
 
     async def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """With the mouse, from one pixel of the frame to another."""

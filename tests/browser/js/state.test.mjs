@@ -176,3 +176,20 @@ test('a new marker wears a colour that no other wears', () => {
 test('a misspelt action is a fault, not silence', () => {
   assert.throws(() => s.reduce(editing(), { type: 'marker/movd' }));
 });
+
+test('a movie that is turned gives its markers, its results and the lease away, and cannot be undone', () => {
+  const frames = { 0: [marker('Apex', 1, 1)], 1: [marker('Apex', 2, 2)] };
+  let state = run(editing(METADATA, frames), { type: 'marker/moved', label: 'Apex', x: 9, y: 9 });
+  state = run(state, { type: 'movie/turned', metadata: { rotation: 90, status: 'processing' } });
+  assert.deepEqual([state.frames, state.edits, state.undo, state.lease.kind], [{}, {}, [], 'handed']);
+  assert.ok(s.isWaiting(state));
+  assert.equal(s.canEdit(state), false);
+});
+
+test('edits made before somebody else turned the movie are not kept: their places mean nothing now', () => {
+  let state = run(editing({ ...METADATA, rotation: 0 }), { type: 'marker/moved', label: 'Apex', x: 9, y: 9 });
+  state = run(state, { type: 'movie/loaded', metadata: { ...METADATA, rotation: 0 }, frames: {}, replace: true, now: 1 });
+  assert.deepEqual(s.unsavedFrames(state), [0], 'a mere reading keeps them');
+  state = run(state, { type: 'movie/loaded', metadata: { ...METADATA, rotation: 180 }, frames: {}, replace: true, now: 2 });
+  assert.deepEqual([s.unsavedFrames(state), state.undo], [[], []]);
+});
