@@ -113,7 +113,7 @@ function outline(pen, wide, thin, color) {
 
 /** Where the small map lies: in the lower left corner. @param {Size} size of the frame @param {Size} box of the canvas @returns {{left: number, top: number, scale: number}} */
 export function mapPlace(size, box) {
-  const scale = Math.min(MAP_WIDTH, box.width / 3) / Math.max(size.width, size.height);
+  const scale = Math.min(MAP_WIDTH, box.width / 4.5) / Math.max(size.width, size.height);
   return { left: MAP_MARGIN, top: box.height - MAP_MARGIN - size.height * scale, scale };
 }
 
