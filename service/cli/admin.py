@@ -260,7 +260,8 @@ async def migrate(dry_run: bool, as_json: bool, data: Path | None) -> None:
     """Bring tables and rows of an older service to what this one needs. Deletes nothing; may be run again.
 
     Adds tables and indexes, completes movie rows, writes down the names of markers, and turns points that were measured
-    from the upper left corner. Movies without a known size are left as they are and listed.
+    from the upper left corner, and brings addresses to the one form under which people are found. Movies without a
+    known size and people who share an address are left as they are and listed.
     """
     async with joined(data) as runtime:
         done = await bring_up_to_date(runtime.stores, dry_run=dry_run, tell=_tell_progress)

@@ -9,7 +9,7 @@ from service.domain.markers import MARKER_MAP, MarkerMap
 from service.domain.movie import ORIGIN, Movie, movie_from_row
 from service.store import conditions as when
 from service.store.expressions import Update
-from service.store.schema import FRAMES, MOVIES
+from service.store.schema import EMAILS, FRAMES, MOVIES, USERS
 from service.store.table import Change, ConditionFailed, Database, Item, Put
 
 LAST_FRAME = 2**31
@@ -50,6 +50,19 @@ class Legacy:
         update = Update(set={"trackpoint_origin": ORIGIN})
         condition = when.movie_exists() & when.points_are_not_all_turned()
         return await self._written(Change(MOVIES, {"movie_id": movie_id}, update, condition))
+
+    def people(self) -> AsyncIterator[Item]:
+        """Every user, also disabled ones."""
+        return self._db.scan(USERS)
+
+    async def claim(self, address: str, user_id: str) -> bool:
+        """Say whose address this is. False if somebody's it is already."""
+        return await self._written(Put(EMAILS, {"email": address, "user_id": user_id}, when.is_new("email")))
+
+    async def write_address(self, user_id: str, written: str, address: str) -> bool:
+        """Replace an address as it was read by its one form. False if it was changed meanwhile."""
+        condition = when.attribute_is_as_read("email", {"email": written})
+        return await self._written(Change(USERS, {"user_id": user_id}, Update(set={"email": address}), condition))
 
     async def _written(self, write: Change | Put) -> bool:
         try:

@@ -36,7 +36,9 @@ async def list_movies(stores: Stores, actor: Actor, *, course_id: str | None = N
 async def courses_of(stores: Stores, listed: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Id and name of every course that these movies belong to, by name. Raises Unavailable."""
     courses = await stores.people.courses({movie["course_id"] for movie in listed if movie.get("course_id")})
-    named = [{"course_id": one["course_id"], "course_name": one.get("course_name") or one["course_id"]} for one in courses]
+    named = [
+        {"course_id": one["course_id"], "course_name": one.get("course_name") or one["course_id"]} for one in courses
+    ]
     return sorted(named, key=lambda one: one["course_name"].casefold())
 
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.domain.address import normal_email
+from service.domain.errors import InvalidParameter
 from service.domain.movie import ORIGIN, Movie, is_legacy_frame, turned_points
 from service.store.indexes import add_index, gaps
 from service.store.legacy import LAST_FRAME, Legacy
-from service.store.schema import create_tables
+from service.store.schema import EMAILS, FRAMES, MOVIES, USERS, create_tables
 from service.store.stores import Stores
 from service.usecases.known_markers import known_markers
 
@@ -21,7 +23,7 @@ Tell = Callable[[str, int], None]
 
 @dataclass
 class Migrated:
-    """What a run did, or with `dry_run` would do. `skipped`: movies left as they are, each with its reason."""
+    """What a run did, or with `dry_run` would do. `skipped`: movies and people left as they are, and why."""
 
     tables: list[str] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
@@ -31,6 +33,9 @@ class Migrated:
     marker_maps: int = 0
     movies_turned: int = 0
     frames_turned: int = 0
+    people: int = 0
+    addresses_corrected: int = 0
+    addresses_claimed: int = 0
     skipped: list[str] = field(default_factory=list)
 
 
@@ -39,18 +44,25 @@ def _untold(_movie_id: str, _frames: int) -> None:
 
 
 async def migrate(stores: Stores, *, dry_run: bool = False, tell: Tell = _untold) -> Migrated:
-    """Add tables and indexes, then complete movie rows, write marker maps and turn points from the upper left.
+    """Add tables and indexes, then complete movie rows, write marker maps, turn points from the upper left, and bring
+    people's addresses to the one form under which they are looked up.
 
     Deletes nothing. Every write has its own condition, so a run that was killed is finished by the next one, and runs
     beside each other or beside the service harm nothing. Raises Unavailable (run it again), ClientError.
     """
     done = Migrated()
     missing = await _shapes(stores, done, dry_run)
-    if not any(name in missing for name in (stores.database.prefix + table for table in ("movies", "movie_frames"))):
-        legacy = Legacy(stores.database)
+    legacy = Legacy(stores.database)
+
+    def there(*tables: str) -> bool:
+        return not any(stores.database.prefix + table in missing for table in tables)
+
+    if there(MOVIES, FRAMES):
         async for movie in legacy.movies():
             done.movies += 1
             await _movie(stores, legacy, movie, done, dry_run, tell)
+    if there(USERS):
+        await _people(stores, legacy, done, dry_run, claims_there=there(EMAILS))
     return done
 
 
@@ -98,6 +110,32 @@ async def _movie(stores: Stores, legacy: Legacy, movie: Movie, done: Migrated, d
     # Only now: until the row says so, whatever a killed run left is still known for what it is.
     if dry_run or await legacy.say_turned(movie.movie_id):
         done.movies_turned += 1
+
+
+async def _people(stores: Stores, legacy: Legacy, done: Migrated, dry_run: bool, *, claims_there: bool) -> None:
+    """Let people be found by their addresses, however the older service wrote them (A30)."""
+    planned: dict[str, str] = {}  # what a dry run would have claimed
+    async for user in legacy.people():
+        done.people += 1
+        user_id, written = user["user_id"], str(user.get("email") or "")
+        try:
+            address = normal_email(written)
+        except InvalidParameter:
+            done.skipped.append(f"{user_id}: has no address that can be written to")
+            continue
+        owner = planned.get(address) or (await stores.people.user_id_of_email(address) if claims_there else None)
+        if owner is None:
+            if dry_run:
+                planned[address] = user_id
+            if dry_run or await legacy.claim(address, user_id):
+                done.addresses_claimed += 1
+                owner = user_id
+            else:
+                owner = await stores.people.user_id_of_email(address)
+        if owner != user_id:
+            done.skipped.append(f"{user_id}: has the same address as {owner}")
+        elif address != written and (dry_run or await legacy.write_address(user_id, written, address)):
+            done.addresses_corrected += 1
 
 
 def _lacking(movie: Movie) -> dict[str, Any]:

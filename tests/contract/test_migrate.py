@@ -17,7 +17,7 @@ from service.cli import main
 from service.domain.markers import label_id
 from service.local.emulator import Emulator
 from service.store.indexes import Gaps, gaps
-from service.store.schema import FRAMES, MOVIES, TABLES, definition
+from service.store.schema import FRAMES, MOVIES, TABLES, USERS, definition
 from service.store.table import Put
 from service.usecases.migrate import Migrated, migrate
 from service.usecases.read_movie import frames as shown_frames
@@ -130,6 +130,33 @@ async def test_what_was_edited_or_traced_here_stays_as_it_is_and_a_movie_without
     stored = await lab.frames(movie_id)
     assert (stored[3], stored[4]) == (own, traced)
     assert await lab.frames(unsized) == old
+
+
+async def test_people_are_found_by_addresses_that_an_older_service_wrote_its_own_way_a30(lab: Lab) -> None:
+    """Each claimed once by twenty runs; who shares an address or has none is named and left alone."""
+    tag = uuid.uuid4().hex[:8]
+    people = {f"{tag}-1": f" Ada.{tag}@Example.ORG ", f"{tag}-2": f"bo.{tag}@example.org", f"{tag}-3": "nobody"}
+    for user_id, email in people.items():
+        await lab.stores.database.write(Put(USERS, {"user_id": user_id, "email": email, "enabled": 1}))
+    planned = await migrate(lab.stores, dry_run=True)
+    assert await lab.stores.people.user_of_email(f"ada.{tag}@example.org") is None
+    runs: list[Migrated] = await asyncio.gather(*(migrate(lab.stores) for _ in range(20)))
+    for told in ("addresses_corrected", "addresses_claimed"):
+        assert sum(getattr(run, told) for run in runs) == getattr(planned, told)
+    found = await lab.stores.people.user_of_email(f"ada.{tag}@example.org")
+    assert found
+    assert (found["user_id"], found["email"]) == (f"{tag}-1", f"ada.{tag}@example.org")
+    assert await lab.stores.people.user_id_of_email(people[f"{tag}-2"]) == f"{tag}-2"
+    twin = {"user_id": f"{tag}-4", "email": f"ADA.{tag}@example.org"}
+    await lab.stores.database.write(Put(USERS, twin))
+    done = await migrate(lab.stores)
+    assert (done.addresses_corrected, done.addresses_claimed) == (0, 0)
+    ours = [line for line in done.skipped if tag in line]
+    assert sorted(ours) == [
+        f"{tag}-3: has no address that can be written to",
+        f"{tag}-4: has the same address as {tag}-1",
+    ]
+    assert await lab.stores.people.user(f"{tag}-4", consistent=True) == twin
 
 
 async def test_tables_of_a_laboratory_get_the_indexes_that_they_lack(
