@@ -86,7 +86,9 @@ async def test_a_persons_own_other_tab_can_be_continued_and_the_old_tab_keeps_it
     assert (await second.position("Apex"))[0] == pytest.approx(200, abs=0.8)
 
 
-async def test_a_reloaded_page_goes_on_editing_with_what_was_not_saved(ada: Person, movie: str, visit: Opens) -> None:
+async def test_a_reloaded_page_goes_on_editing_with_what_was_not_saved_a07(
+    ada: Person, movie: str, visit: Opens
+) -> None:
     at = await visit(ada)
     at.watch.expected.append("ERR_FAILED")
     await at.analyze(movie)
@@ -128,7 +130,7 @@ async def test_a_broken_line_is_told_and_heals_by_itself_a10(ada: Person, movie:
     assert refusals == 3
 
 
-async def test_heartbeats_keep_the_right_to_edit_and_tell_when_it_went_to_somebody_else(
+async def test_heartbeats_keep_the_right_to_edit_and_tell_when_it_went_to_somebody_else_c26(
     site: Site, ada: Person, teacher: Person, movie: str, visit: Opens
 ) -> None:
     at = await visit(ada)

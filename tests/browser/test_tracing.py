@@ -149,9 +149,10 @@ async def _css_color(at: Visitor, name: str) -> list[int]:
     return [int(hexadecimal[place : place + 2], 16) for place in (1, 3, 5)]
 
 
-async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there(
+async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there_b14(
     new_traced_movie: Makes, ada: Person, visit: Opens
 ) -> None:
+    """Twice in one movie, the second time before the first: both corrections stay where a person put them."""
     movie_id = new_traced_movie("Arabidopsis, corrected")
     at = await visit(ada)
     await at.analyze(movie_id)
@@ -167,6 +168,27 @@ async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there(
     await expect(at.page.locator("#have-results")).to_be_visible(timeout=60_000)
     await expect(at.page.locator("#banner")).to_be_hidden()
     assert await at.position("Apex") == moved, "the frame that was corrected stays as it was placed"
+
+    await _go(at, 5)
+    untouched = await at.position("Apex")
+    await _go(at, 10)
+    await at.editable()
+    await at.page.locator(".marker-main", has_text="Apex").press("Shift+ArrowUp")
+    await at.saved()
+    earlier = await at.position("Apex")
+    await at.page.get_by_role("button", name="Retrace from here").click()
+    await expect(at.page.locator("#tracing")).to_be_visible()
+    await expect(at.page.locator("#have-results")).to_be_visible(timeout=60_000)
+    for frame, place in ((5, untouched), (10, earlier), (20, moved)):
+        await _go(at, frame)
+        assert await at.position("Apex") == place, frame
+
+
+async def _go(at: Visitor, frame: int) -> None:
+    number = at.page.get_by_label("Frame number")
+    await number.fill(str(frame))
+    await number.press("Enter")
+    await expect(number).to_have_value(str(frame))
 
 
 async def test_markers_are_renamed_added_and_removed_and_all_of_it_can_be_undone(
