@@ -94,11 +94,14 @@ def _section(room: str, found: list[tuple[str, str, str, Mapping[str, Any]]]) ->
 def _route(path: str, method: str, operation: Mapping[str, Any]) -> str:
     key = "Asks for a key." if "security" in operation else "Asks for no key."
     summary = _text(operation.get("summary", ""))
-    answers = _table("What it answers", ("status", "what", "as"), map(_answer_row, operation["responses"].items()))
+    named = f"{method} {path}"
+    answers = _table(
+        "What it answers", named, ("status", "what", "as"), map(_answer_row, operation["responses"].items())
+    )
     rows = [_parameter_row(*one) for one in _parameters(operation)]
-    takes = _table("What it takes", ("parameter", "kind", "default", "meaning"), rows) if rows else ""
+    takes = _table("What it takes", named, ("parameter", "kind", "default", "meaning"), rows) if rows else ""
     return f"""<article class="card" aria-labelledby="{_h(operation["operationId"])}">
-<h3 id="{_h(operation["operationId"])}"><code>{_h(method)} {_h(path)}</code></h3>
+<h3 id="{_h(operation["operationId"])}"><code>{_h(named)}</code></h3>
 <p>{summary} <span class="muted">{key}</span></p>{takes}{answers}</article>"""
 
 
@@ -136,7 +139,7 @@ def _records(schemas: Mapping[str, Schema]) -> str:
              _text(kind.get("description", "")))
             for field, kind in schema.get("properties", {}).items()
         ]  # fmt: skip
-        fields = _table("Its fields", ("field", "kind", "", "meaning"), rows)
+        fields = _table("Its fields", name, ("field", "kind", "", "meaning"), rows)
         about = f"<p>{_text(schema['description'])}</p>" if "description" in schema else ""
         told.append(f'<article class="card"><h3 id="{_h(name)}"><code>{_h(name)}</code></h3>{about}{fields}</article>')
     return "".join(told)
@@ -167,12 +170,12 @@ def _json(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _table(caption: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Cells are markup already; captions and heads are text."""
+def _table(caption: str, of: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """`of`: what the table belongs to, which tells one region from the next. Cells are markup, the rest is text."""
     top = "".join(f'<th scope="col">{_h(cell)}</th>' if cell else "<td></td>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{_h(caption)}">'
+        f'<div class="wide" tabindex="0" role="region" aria-label="{_h(caption)}: {_h(of)}">'
         f"<table><caption>{_h(caption)}</caption>"
         f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )

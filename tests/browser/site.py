@@ -99,18 +99,6 @@ class Site:
 
         self.run(put())
 
-    def stand(self, movie_id: str, **row: Any) -> None:
-        """Write attributes on a movie's row, as if something that takes long were under way; None takes one away."""
-
-        async def put() -> None:
-            stores = self.app.runtime.stores
-            movie = await stores.movies.get(movie_id)
-            assert movie is not None
-            changed = {**movie.row, **row}
-            await stores.database.write(Put(MOVIES, {n: value for n, value in changed.items() if value is not None}))
-
-        self.run(put())
-
     def upload(self, person: Person, film: Filmed, title: str) -> str:
         """A movie that is ready to be marked; returns its id."""
         return self._as(person, lambda student: _uploaded(student, film, title))
@@ -143,13 +131,14 @@ class Site:
         self._as(person, lambda student: student.post("/api/acquire-movie-analysis-lease", movie_id=movie_id))
 
     def change(self, movie_id: str, **attributes: Any) -> None:
-        """Give a movie's row these attributes, behind the service's back."""
+        """Give a movie's row these attributes, behind the service's back; None takes one away."""
 
         async def put() -> None:
             stores = self.app.runtime.stores
             movie = await stores.movies.get(movie_id)
             assert movie is not None
-            await stores.database.write(Put(MOVIES, {**movie.row, **attributes}))
+            row = {name: value for name, value in {**movie.row, **attributes}.items() if value is not None}
+            await stores.database.write(Put(MOVIES, row))
 
         self.run(put())
 

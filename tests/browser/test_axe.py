@@ -96,6 +96,7 @@ async def test_analyze_breaks_no_rule_of_axe_in_any_of_its_states(
     assert await violations(at.page) == [], "the list of keys"
 
 
+@pytest.mark.long  # a page of a thousand rows: axe takes most of a minute
 async def test_the_list_of_routes_breaks_no_rule_of_axe(visit: Opens) -> None:
     at = await visit()
     await at.open("/docs")

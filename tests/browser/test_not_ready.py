@@ -29,7 +29,7 @@ async def test_a_movie_that_is_still_checked_says_so_and_opens_by_itself_a26(
            "tracing_attempt": 1, "tracing_started_at": now, "tracing_heartbeat_at": now,
            "tracing_expires_at": now + 900, "tracing_started_by_user_id": ada.user_id,
            "tracing_started_by_user_name": ada.name}  # fmt: skip
-    site.stand(movie_id, status="processing", **job)
+    site.change(movie_id, status="processing", **job)
     at = await visit(ada)
     at.watch.expected.append("409 (Conflict)")
     await at.open(f"/analyze?movie_id={movie_id}")
@@ -44,7 +44,7 @@ async def test_a_movie_that_is_still_checked_says_so_and_opens_by_itself_a26(
     )
     assert refused[0] == 409
     assert refused[1]["code"] == "not_ready"
-    site.stand(movie_id, status="ready", **dict.fromkeys(job))
+    site.change(movie_id, status="ready", **dict.fromkeys(job))
     await at.editable()
     await expect(at.page.locator("#banner")).to_be_hidden()
 
@@ -53,11 +53,11 @@ async def test_a_file_that_never_came_and_one_that_cannot_be_used_are_told_apart
     site: Site, new_movie: Makes, ada: Person, visit: Opens
 ) -> None:
     movie_id = new_movie("Oat, lost on the way")
-    site.stand(movie_id, status="uploading", total_frames=0, movie_zipfile_urn=None)
+    site.change(movie_id, status="uploading", total_frames=0, movie_zipfile_urn=None)
     at = await visit(ada)
     await at.open(f"/analyze?movie_id={movie_id}")
     await _cannot_edit(at, "The file of this movie has not arrived yet.")
-    site.stand(movie_id, status="unusable", failure_code="movie_no_picture",
+    site.change(movie_id, status="unusable", failure_code="movie_no_picture",
                status_reason="This file has sound but no picture. Choose the movie itself.")  # fmt: skip
     await _cannot_edit(at, "This file has sound but no picture. Choose the movie itself.")
     await at.page.get_by_role("button", name="Upload another file").click()
