@@ -94,14 +94,12 @@ def _section(room: str, found: list[tuple[str, str, str, Mapping[str, Any]]]) ->
 def _route(path: str, method: str, operation: Mapping[str, Any]) -> str:
     key = "Asks for a key." if "security" in operation else "Asks for no key."
     summary = _text(operation.get("summary", ""))
-    named = f"{method} {path}"
-    answers = _table(
-        "What it answers", named, ("status", "what", "as"), map(_answer_row, operation["responses"].items())
-    )
+    of = f"{method} {path}"
+    answers = _table("What it answers", of, ("status", "what", "as"), map(_answer_row, operation["responses"].items()))
     rows = [_parameter_row(*one) for one in _parameters(operation)]
-    takes = _table("What it takes", named, ("parameter", "kind", "default", "meaning"), rows) if rows else ""
+    takes = _table("What it takes", of, ("parameter", "kind", "default", "meaning"), rows) if rows else ""
     return f"""<article class="card" aria-labelledby="{_h(operation["operationId"])}">
-<h3 id="{_h(operation["operationId"])}"><code>{_h(named)}</code></h3>
+<h3 id="{_h(operation["operationId"])}"><code>{_h(method)} {_h(path)}</code></h3>
 <p>{summary} <span class="muted">{key}</span></p>{takes}{answers}</article>"""
 
 
@@ -171,7 +169,7 @@ def _json(value: object) -> str:
 
 
 def _table(caption: str, of: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """`of`: what the table belongs to, which tells one region from the next. Cells are markup, the rest is text."""
+    """Cells are markup already; captions and heads are text. `of` tells this table's region from all others."""
     top = "".join(f'<th scope="col">{_h(cell)}</th>' if cell else "<td></td>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (

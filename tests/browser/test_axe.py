@@ -98,6 +98,17 @@ async def test_analyze_breaks_no_rule_of_axe_in_any_of_its_states(
 
 @pytest.mark.long  # a page of a thousand rows: axe takes most of a minute
 async def test_the_list_of_routes_breaks_no_rule_of_axe(visit: Opens) -> None:
+    """All entries are made alike, and axe takes half a minute for all of them: here two of each part."""
+    at = await visit()
+    await at.open("/docs")
+    await at.page.evaluate(
+        "for (const one of document.querySelectorAll('section > article:nth-of-type(n+3)')) one.remove()"
+    )
+    assert await violations(at.page) == []
+
+
+@pytest.mark.long
+async def test_the_whole_list_of_routes_breaks_no_rule_of_axe(visit: Opens) -> None:
     at = await visit()
     await at.open("/docs")
     assert await violations(at.page) == []

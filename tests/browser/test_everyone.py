@@ -128,7 +128,9 @@ async def test_every_page_fits_and_can_be_read_in_light_and_dark(
     ada: Person, traced_movie: str, visit: Opens, scheme: str, width: int
 ) -> None:
     at = await visit(ada, width=width, color_scheme=scheme)
-    for name, path in (("movies", "/"), ("upload", "/upload"), ("signin", "/signin"), ("analyze", None)):
+    for name, path in (
+        ("movies", "/"), ("upload", "/upload"), ("activity", "/activity"), ("signin", "/signin"), ("analyze", None),
+    ):  # fmt: skip
         if path is None:
             await at.analyze(traced_movie)
             await expect(at.page.locator("#download-csv")).to_have_attribute("href", re.compile("format=csv"))

@@ -167,6 +167,7 @@ async def test_the_history_of_a_movie_is_read_when_it_is_opened_and_not_before(
         "The trace of “With a past” ended without a result: The movie ends after frame 7 of 40."
     )
     assert any("get-logs" in url for url in asked)
+    await at.shoot("analyze-history-1280-light", full=True)
 
 
 async def test_a_student_is_told_that_the_page_is_for_teachers_and_gets_no_data(
