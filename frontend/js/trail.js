@@ -8,8 +8,11 @@ import { clockInFull, plural } from './words.js';
 
 const AT_ONCE = 50;
 
-/** Sentences in which something went wrong are marked as such. @type {Record<string, string>} */
-const TONES = { 'movie.tracing.failed': 'error', 'movie.inspection.failed': 'error', 'movie.lease.taken-over': 'warn' };
+/** Whether something went wrong, as far as this person is told, or wants a second look. @param {any} event @returns {string | null} */
+function toneOf({ event_type, error_type }) {
+  if (event_type === 'movie.lease.taken-over') return 'warn';
+  return error_type && error_type !== 'cancelled' ? 'error' : null;
+}
 
 export class Trail {
   /** @type {any[]} */
@@ -101,7 +104,7 @@ export class Trail {
 
   /** @param {any} event */
   #line(event) {
-    return make('li', { tabindex: -1, 'data-tone': TONES[event.event_type] ?? null },
+    return make('li', { tabindex: -1, 'data-tone': toneOf(event) },
       make('time', { datetime: new Date(event.time_t * 1000).toISOString(), title: clockInFull(event.time_t), text: timeOfDay(event.time_t) }),
       make('p', {}, ...this.#sentence(event)));
   }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from service.domain.audit import OPERATOR
+from service.domain.failures import CANCELLED
 
 Named = Callable[[str, str], str | None]
 """(`user`, `movie` or `course`; id) -> what people call it, or None for what is gone or unknown."""
@@ -18,6 +19,7 @@ _SENTENCES = {
     "movie.tracing.started": "{who} started to trace {movie}.",
     "movie.tracing.completed": "The trace of {movie} ended well: {frames}{after}.",
     "movie.tracing.failed": "The trace of {movie} ended without a result{after}: {why}",
+    "movie.tracing.cancelled": "{who} cancelled the trace of {movie}{after}.",
     "movie.lease.taken-over": "{who} took over editing {movie}.",
     "course.created": "{who} made the course {course}.",
     "course.admin.assigned": "{who} made {subject} an administrator of {course}.",
@@ -35,7 +37,7 @@ def sentence(event: Mapping[str, Any], named: Named) -> str:
     who = "An operator" if event.get("user_id") == OPERATOR else called("user", "user_id", "Somebody")
     movie = called("movie", "movie_id", "")
     course = called("course", "course_id", "")
-    text = _SENTENCES.get(event["event_type"], "{who} did something that this version does not know.")
+    text = _SENTENCES.get(_told_as(event), "{who} did something that this version does not know.")
     told = text.format(
         who=who,
         subject=called("user", "subject_user_id", "somebody"),
@@ -48,6 +50,14 @@ def sentence(event: Mapping[str, Any], named: Named) -> str:
     return told[0].upper() + told[1:]
 
 
+def _told_as(event: Mapping[str, Any]) -> str:
+    """A trace that somebody stopped on purpose is stored as failed, but nothing went wrong."""
+    kind: str = event["event_type"]
+    if kind == "movie.tracing.failed" and event.get("error_type") == CANCELLED:
+        return "movie.tracing.cancelled"
+    return kind
+
+
 def _counted(number: Any, word: str) -> str:
     if not isinstance(number, int):
         return f"{word}s that nobody counted"
@@ -55,8 +65,8 @@ def _counted(number: Any, word: str) -> str:
 
 
 def _after(seconds: Any) -> str:
-    """Empty where nobody measured it."""
-    if not isinstance(seconds, int | float):
+    """Empty where nobody measured it, or where it was no time at all."""
+    if not isinstance(seconds, int | float) or seconds < 0.5:
         return ""
     if seconds < 120:
         return f" after {_counted(round(seconds), 'second')}"

@@ -155,6 +155,15 @@ def test_every_event_has_a_sentence_whatever_it_lacks(event_type: str) -> None:
                 assert not any(placeholder in said for placeholder in ("{who}", "{movie}", "{why}")), said
 
 
+def test_a_cancelled_trace_is_no_failure_in_words() -> None:
+    told = event("l", "movie.tracing.failed", 0, user_id="u", movie_id="m", error_type="cancelled",
+                 error_summary="It was cancelled.", elapsed_seconds=0)  # fmt: skip
+    names = {("user", "u"): "Ada", ("movie", "m"): "Bean"}
+    assert sentence(told, lambda kind, identity: names.get((kind, identity))) == "Ada cancelled the trace of “Bean”."
+    told |= {"elapsed_seconds": 12}
+    assert sentence(told, lambda _, __: None) == "Somebody cancelled the trace of a movie after 12 seconds."
+
+
 def test_an_event_of_a_newer_version_is_told_without_breaking() -> None:
     told = sentence({"event_type": "movie.sung.to", "user_id": "u"}, lambda *_: "Ada")
     assert told == "Ada did something that this version does not know."
