@@ -7,6 +7,8 @@ import { asProblem } from './problem.js';
 import { backoff } from './poll.js';
 
 const AROUND = 12; // frames fetched ahead of one that is shown
+const STROLL = 3; // frames at once: whoever goes farther is looking for a place, and has no use for its neighbours yet
+const REST = 200; // ms on one frame, and they are fetched all the same
 const SECONDS_AHEAD = 2; // of the film that runs
 const EARLY = 4; // ms: a screen's refresh so near is the one that was meant
 
@@ -26,6 +28,8 @@ export class Player {
   #failures = 0;
   /** @type {any} */
   #retry = null;
+  /** @type {any} */
+  #resting = null;
   /** @type {{step: 1 | -1} | null} */
   #playing = null;
 
@@ -48,16 +52,20 @@ export class Player {
   async show(frame, total) {
     if (frame === this.#shown && frame === this.#frame) return;
     if (frame !== this.#frame) this.#direction = frame < this.#frame ? -1 : 1;
+    const strolls = Math.abs(frame - this.#frame) <= STROLL;
     this.#frame = frame;
     clearTimeout(this.#retry);
+    clearTimeout(this.#resting);
     const slow = setTimeout(() => frame === this.#frame && this.onWaiting(true, null), 150);
     try {
       const picture = await this.pictures.want(frame);
       if (frame !== this.#frame) return;
       this.#failures = 0;
       this.#put(frame, picture);
-      this.pictures.ahead(frame, this.#direction, AROUND, total);
-      this.pictures.ahead(frame, this.#direction === 1 ? -1 : 1, 2, total);
+      this.#resting = setTimeout(() => {
+        this.pictures.ahead(frame, this.#direction, AROUND, total);
+        this.pictures.ahead(frame, this.#direction === 1 ? -1 : 1, 2, total);
+      }, strolls ? 0 : REST);
     } catch (thrown) {
       if (frame !== this.#frame) return;
       const problem = asProblem(thrown);
@@ -75,6 +83,7 @@ export class Player {
   forget(archive) {
     this.pause();
     clearTimeout(this.#retry);
+    clearTimeout(this.#resting);
     this.#frame = this.#shown = -1;
     this.pictures.forget(archive);
   }

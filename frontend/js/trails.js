@@ -3,7 +3,7 @@
  * The ways that markers went, drawn over the frame: the whole way faint, the way just gone strong.
  *
  * The faint part does not depend on the frame shown, so it lies on a sheet of its own, which is drawn anew when the
- * ways or the view change: a few milliseconds at a time, while the old sheet, moved and scaled, stands in for it.
+ * ways or the view change: some thousand points in each refresh, while the old sheet, moved and scaled, stands in.
  *
  * @typedef {import('./geometry.js').View} View
  * @typedef {import('./tracks.js').Track} Track
@@ -13,9 +13,9 @@
 import { rulerMillimetres } from './geometry.js';
 import { SEEN } from './tracks.js';
 
-const SLICE = 8; // ms of drawing at a time
-const PIECE = 500; // frames between two looks at the clock
-const STRONG = 6000; // frames times markers that are drawn anew at every picture
+const SLICE = 4000; // points drawn on the faint sheet at a time
+const PIECE = 500; // frames of one way, without a pause
+const STRONG = 2000; // frames times markers that are drawn anew at every picture
 const NEAR = 0.75; // CSS pixels: two places so close to each other look like one
 const FAINT_LINES = /** @type {const} */ ([['#fff', 2.5, 0.25], ['', 1.25, 0.55]]);
 const STRONG_LINES = /** @type {const} */ ([['#fff', 4, 0.7], ['', 2, 1]]);
@@ -23,12 +23,14 @@ const STRONG_LINES = /** @type {const} */ ([['#fff', 4, 0.7], ['', 2, 1]]);
 /**
  * A stretch of one way. @param {CanvasRenderingContext2D} pen @param {Track} track @param {number} from @param {number} to
  * @param {View} view @param {number} height @param {readonly (readonly [string, number, number])[]} lines colour ('' is the marker's own), width, opacity
+ * @returns {number} how many points it took
  */
 function stretch(pen, { x, y, state, color }, from, to, view, height, lines) {
   const { scale, left, top } = view;
   const start = Math.max(0, from);
   const end = Math.min(to, state.length - 1);
   let open = false;
+  let points = 0;
   let [lastX, lastY] = [0, 0];
   pen.beginPath();
   for (let frame = start; frame <= end; frame += 1) {
@@ -42,6 +44,7 @@ function stretch(pen, { x, y, state, color }, from, to, view, height, lines) {
     else if (frame < end && Math.abs(atX - lastX) + Math.abs(atY - lastY) < NEAR) continue;
     else pen.lineTo(atX, atY);
     open = true;
+    points += 1;
     [lastX, lastY] = [atX, atY];
   }
   for (const [fixed, width, opacity] of lines) {
@@ -50,6 +53,7 @@ function stretch(pen, { x, y, state, color }, from, to, view, height, lines) {
     pen.lineWidth = width;
     pen.stroke();
   }
+  return points;
 }
 
 export class Trails {
@@ -64,6 +68,13 @@ export class Trails {
     const tracks = ways.tracks.all.filter(({ label }) => rulerMillimetres(label) === null);
     const unfinished = this.#faint(tracks, ways, sheet);
     pen.save();
+    if (unfinished && this.#work) {
+      // A browser notes what is drawn on a sheet and does it when the sheet is looked at: look at it, lest all of it is
+      // done at once in the end.
+      pen.globalAlpha = 0.004;
+      pen.drawImage(this.#work.canvas, 0, 0, 1, 1, 0, 0, 1, 1);
+      pen.globalAlpha = 1;
+    }
     if (this.#whole) {
       const { canvas, sheet: drawn } = this.#whole;
       const by = sheet.view.scale / drawn.view.scale;
@@ -90,14 +101,13 @@ export class Trails {
     const pen = /** @type {CanvasRenderingContext2D} */ (work.canvas.getContext('2d'));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.lineJoin = 'round';
-    const end = performance.now() + SLICE;
-    while (work.track < tracks.length) {
+    for (let points = 0; work.track < tracks.length; ) {
+      if (points > SLICE) return true;
       const track = tracks[work.track];
       // Each piece begins where the last one ended, so that the line is whole.
-      stretch(pen, track, work.frame - 1, work.frame + PIECE - 1, view, ways.height, FAINT_LINES);
+      points += stretch(pen, track, work.frame - 1, work.frame + PIECE - 1, view, ways.height, FAINT_LINES);
       work.frame += PIECE;
       if (work.frame >= track.state.length) Object.assign(work, { track: work.track + 1, frame: 0 });
-      if (performance.now() > end) return true;
     }
     const spare = this.#whole?.canvas;
     this.#whole = { canvas: work.canvas, sheet };
