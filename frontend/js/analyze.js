@@ -59,14 +59,14 @@ const canvas = new FrameCanvas(byId('frame'), {
   onSelect: (label) => store.dispatch({ type: 'marker/selected', label }),
   onMove: (label, stored, gesture) => store.dispatch({ type: 'marker/moved', label, ...stored, gesture }),
   onZoom: (by, most) => {
-    setText(byId('zoom-level'), `${Math.round(by * 100)} %`);
-    byId('zoom-in').disabled = !store.state.size || by >= most;
-    byId('zoom-out').disabled = byId('zoom-fit').disabled = by === 1;
+    setText(byId('nearness-level'), `${Math.round(by * 100)} %`);
+    byId('closer').disabled = !store.state.size || by >= most;
+    byId('farther').disabled = byId('fit').disabled = by === 1;
   },
 });
-byId('zoom-in').addEventListener('click', () => canvas.step(1));
-byId('zoom-out').addEventListener('click', () => canvas.step(-1));
-byId('zoom-fit').addEventListener('click', () => canvas.fit());
+byId('closer').addEventListener('click', () => canvas.step(1));
+byId('farther').addEventListener('click', () => canvas.step(-1));
+byId('fit').addEventListener('click', () => canvas.fit());
 const reader = new MovieReader({ store, onFirst: beginEditing });
 const poller = new Poller({
   task: read,

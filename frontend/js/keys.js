@@ -8,7 +8,7 @@ import { byId } from './dom.js';
 const SWITCH = 'tiptrace.single-keys';
 const TYPED_IN = 'input:not([type=range]):not([type=checkbox]), textarea, select';
 /** What moves, scrolls or steps by arrow keys itself. */
-const USES_ARROWS = 'input, textarea, select, [role=slider], [role=tab], [role=region], [role=toolbar], #marker-list, #zoom, dialog, [data-keys]';
+const USES_ARROWS = 'input, textarea, select, [role=slider], [role=tab], [role=region], [role=toolbar], #marker-list, #nearness, dialog, [data-keys]';
 const USES_SPACE = 'button, a, summary, input:not([type=range]), textarea, select, [role=button], [role=tab], [role=region], dialog, [data-keys]';
 
 /**
@@ -40,7 +40,7 @@ export function listenToKeys(can) {
   };
   /** @type {Record<string, [number, number]>} */
   const pans = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  byId('zoom').addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+  byId('nearness').addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
     const by = pans[event.key];
     if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

@@ -29,7 +29,7 @@ async def test_what_a_person_looks_at_survives_a_drag_a_small_window_and_a_whole
 ) -> None:
     """A33: zoom, place, frame and chosen marker stay; a marker is dragged exactly while zoomed."""
     at = await visit(ada)
-    page, level = at.page, at.page.locator("#zoom-level")
+    page, level = at.page, at.page.locator("#nearness-level")
     await at.analyze(new_movie("Looked at closely"))
     await at.editable()
     await at.drag_default_markers_to(film.markers)
@@ -69,7 +69,7 @@ async def test_the_wheel_alone_scrolls_the_page_and_keys_and_buttons_look_closer
     ada: Person, traced_movie: str, visit: Opens
 ) -> None:
     at = await visit(ada)
-    page, level = at.page, at.page.locator("#zoom-level")
+    page, level = at.page, at.page.locator("#nearness-level")
     await at.analyze(traced_movie)
     await at.editable()
     await _wheel(at, 300, 200, -300, ctrl=False)
@@ -100,7 +100,7 @@ async def test_the_wheel_alone_scrolls_the_page_and_keys_and_buttons_look_closer
     await expect(level).to_have_text("150 %")
     await page.keyboard.press("0")
     await expect(level).to_have_text("100 %")
-    await expect(page.locator("#zoom-fit")).to_be_disabled()
+    await expect(page.locator("#fit")).to_be_disabled()
     await page.keyboard.press("+")
     await page.get_by_role("button", name="Fit").click()
     await expect(level).to_have_text("100 %")
@@ -142,7 +142,7 @@ async def test_two_fingers_look_closer_and_one_moves_the_picture(new_movie: Make
     await fingers("touchStart", apex, (x, y))
     await fingers("touchMove", (apex[0] - 10, apex[1] - 10), (x + 60, y + 60))
     await fingers("touchEnd")
-    level = at.page.locator("#zoom-level")
+    level = at.page.locator("#nearness-level")
     await expect(level).to_have_text(re.compile(r"1[3-9]\d %"))
     assert await at.position("Apex") == home
     before = await at.middle()
@@ -153,5 +153,5 @@ async def test_two_fingers_look_closer_and_one_moves_the_picture(new_movie: Make
     after = await at.middle()
     assert after[0] > before[0] + 15
     assert await at.page.evaluate("scrollY") == 0
-    await at.page.locator("#zoom-fit").tap()
+    await at.page.locator("#fit").tap()
     await expect(level).to_have_text("100 %")
