@@ -1,7 +1,8 @@
 // @ts-check
 /** From columns to what a panel draws. Pure. */
-import { DOUBTFUL, LOST, extent, stretches, within } from './chart_data.js';
+import { DOUBTFUL, LOST, extent, frameAt, stretches, within } from './chart_data.js';
 import { thinned } from './thinning.js';
+import { fitted } from './zooming.js';
 
 /** @typedef {import('./chart_data.js').ChartData} ChartData */
 /** @typedef {import('./chart_data.js').Series} Series */
@@ -14,6 +15,20 @@ export const wholeOf = (data) => ({ start: data.time(data.first), end: Math.max(
 export function leastOf(data) {
   const { start, end } = wholeOf(data);
   return ((end - start) * Math.min(4, data.last - data.first)) / Math.max(1, data.last - data.first);
+}
+
+/** A stretch that can be looked at; null where it would be the whole. @param {Stretch} wanted @param {ChartData} data @returns {Stretch | null} */
+export function inside(wanted, data) {
+  const whole = wholeOf(data);
+  const next = fitted(wanted, whole, leastOf(data));
+  return next.start <= whole.start && next.end >= whole.end ? null : next;
+}
+
+/** The same frames, where their time is now told otherwise, say in hours. @param {Stretch} shown @param {ChartData} before @param {ChartData} now @returns {Stretch} */
+export function recounted({ start, end }, before, now) {
+  const frames = [frameAt(before, start), frameAt(before, end)];
+  const [from, to] = frames.map(now.time);
+  return frames.every((frame) => now.time(frame) === before.time(frame)) ? { start, end } : { start: from, end: to };
 }
 
 /**

@@ -5,13 +5,13 @@
  */
 import { loadBokeh } from './bokeh.js';
 import { DOUBTFUL, LOST, frameAt, indexOf } from './chart_data.js';
-import { leastOf, viewOf, wholeOf } from './chart_view.js';
+import { inside, leastOf, recounted, viewOf, wholeOf } from './chart_view.js';
 import { pointWords, shownWords, summary } from './chart_words.js';
 import { byId, keyed, make, setAttribute, setText, show } from './dom.js';
 import { lookOf } from './look.js';
 import { Panel, newRange, openPanels } from './panel.js';
 import { PlotStage } from './plot_stage.js';
-import { fitted, moved, scaled } from './zooming.js';
+import { moved, scaled } from './zooming.js';
 
 /** @typedef {import('./chart_data.js').ChartData} ChartData */
 /** @typedef {import('./zooming.js').Stretch} Stretch */
@@ -80,7 +80,7 @@ export class Charts {
     const before = this.#data;
     this.#data = data;
     if (!data) return; // a trace that begins anew: the stretch looked at is kept for when its first frames are there
-    if (before && this.#zoom) this.#recount(before, data);
+    if (this.#zoom) this.#zoom = inside(recounted(this.#zoom, before ?? data, data), data);
     this.#name(data);
     if (this.#open === 'no') void this.#build();
     this.#refresh();
@@ -91,13 +91,6 @@ export class Charts {
     this.#frame = frame;
     if (!this.#data) return;
     for (const stage of this.#stages.values()) stage.placeCursor(this.#data.time(frame), this.shown);
-  }
-
-  /** The same frames, if their time is now told in another unit. @param {ChartData} before @param {ChartData} now */
-  #recount(before, now) {
-    const { start, end } = this.shown;
-    const same = [start, end].every((time) => now.time(frameAt(before, time)) === before.time(frameAt(before, time)));
-    if (!same) this.#look({ start: now.time(frameAt(before, start)), end: now.time(frameAt(before, end)) });
   }
 
   async #build() {
@@ -129,9 +122,7 @@ export class Charts {
   /** Look at another stretch of time. @param {Stretch} wanted */
   #look(wanted) {
     if (!this.#data) return;
-    const whole = wholeOf(this.#data);
-    const next = fitted(wanted, whole, leastOf(this.#data));
-    this.#zoom = next.start === whole.start && next.end === whole.end ? null : next;
+    this.#zoom = inside(wanted, this.#data);
     this.#refresh();
     this.onChange();
   }

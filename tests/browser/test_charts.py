@@ -226,6 +226,7 @@ async def test_the_charts_wait_until_there_is_something_to_chart(new_movie: Make
     await expect(at.page.locator("#charts")).to_be_hidden()
 
 
+@pytest.mark.long
 async def test_a_library_that_does_not_come_leaves_the_table_and_can_be_asked_for_again(
     ada: Person, traced_movie: str, visit: Opens
 ) -> None:

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DOUBTFUL, LOST, SEEN, chartData, extent, frameAt, indexOf, placeOf, stretches, within } from '../../../frontend/js/chart_data.js';
-import { leastOf, viewOf, wholeOf } from '../../../frontend/js/chart_view.js';
+import { inside, leastOf, recounted, viewOf, wholeOf } from '../../../frontend/js/chart_view.js';
 import { pointWords, shownWords, summary } from '../../../frontend/js/chart_words.js';
 import { equal, traced } from '../../../frontend/js/path_view.js';
 import { initialState, reduce } from '../../../frontend/js/state.js';
@@ -114,6 +114,17 @@ test('looking closer keeps inside the movie and stops at four frames', () => {
   assert.deepEqual(moved({ start: 1, end: 2 }, 3), { start: 4, end: 5 });
   const data = chartData(state(straight(6)));
   assert.deepEqual([wholeOf(data), leastOf(data)], [{ start: 0, end: 9 }, 4]);
+});
+
+test('what is looked at follows its frames into another unit, and into a shorter trim', () => {
+  const [minutes, hours] = [chartData(state(straight(6))), chartData(state(straight(6), { fpm: 0.01 }))];
+  assert.equal(hours.timeUnit, 'hours');
+  const there = recounted({ start: 2, end: 7 }, minutes, hours);
+  assert.deepEqual([frameAt(hours, there.start), frameAt(hours, there.end)], [2, 7]);
+  assert.deepEqual(recounted({ start: 2.25, end: 7 }, minutes, chartData(state(straight(3)))), { start: 2.25, end: 7 }, 'not rounded at every poll');
+  const shorter = chartData(state(straight(6), { trim_end_frame: 6 }));
+  assert.deepEqual(inside({ start: 3, end: 8 }, shorter), { start: 1, end: 6 });
+  assert.equal(inside({ start: -1, end: 30 }, shorter), null);
 });
 
 test('what a panel draws has a line per marker that is shown', () => {
