@@ -47,11 +47,11 @@ export class Charts {
     /** @param {string} id @param {(shown: Stretch) => Stretch} change */
     const on = (id, change) => byId(id).addEventListener('click', () => this.#look(change(this.shown)));
     const middle = (/** @type {Stretch} */ { start, end }) => (start + end) / 2;
-    on('zoom-in', (shown) => scaled(shown, middle(shown), STEP));
-    on('zoom-out', (shown) => scaled(shown, middle(shown), 1 / STEP));
-    on('zoom-earlier', (shown) => moved(shown, (shown.start - shown.end) * STEP));
-    on('zoom-later', (shown) => moved(shown, (shown.end - shown.start) * STEP));
-    byId('zoom-whole').addEventListener('click', () => this.#whole());
+    on('time-shorter', (shown) => scaled(shown, middle(shown), STEP));
+    on('time-longer', (shown) => scaled(shown, middle(shown), 1 / STEP));
+    on('time-earlier', (shown) => moved(shown, (shown.start - shown.end) * STEP));
+    on('time-later', (shown) => moved(shown, (shown.end - shown.start) * STEP));
+    byId('time-whole').addEventListener('click', () => this.#whole());
     byId('chart-again').addEventListener('click', () => void this.#build());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#dress());
   }
@@ -167,11 +167,11 @@ export class Charts {
     const [whole, shown] = [this.#data ? wholeOf(this.#data) : null, this.shown];
     // Not `disabled`, which would take the focus from a button that has just done all it can.
     const can = (/** @type {string} */ id, /** @type {boolean} */ so) => setAttribute(byId(id), 'aria-disabled', so ? null : 'true');
-    can('zoom-in', this.#data !== null && shown.end - shown.start > leastOf(this.#data) * 1.0001);
-    can('zoom-out', this.#zoom !== null);
-    can('zoom-whole', this.#zoom !== null);
-    can('zoom-earlier', this.#zoom !== null && whole !== null && shown.start > whole.start);
-    can('zoom-later', this.#zoom !== null && whole !== null && shown.end < whole.end);
+    can('time-shorter', this.#data !== null && shown.end - shown.start > leastOf(this.#data) * 1.0001);
+    can('time-longer', this.#zoom !== null);
+    can('time-whole', this.#zoom !== null);
+    can('time-earlier', this.#zoom !== null && whole !== null && shown.start > whole.start);
+    can('time-later', this.#zoom !== null && whole !== null && shown.end < whole.end);
   }
 
   /** @param {ChartData} data */

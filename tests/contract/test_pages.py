@@ -111,6 +111,12 @@ async def test_the_policy_lets_pages_use_their_own_files_and_the_store_and_nothi
         assert headers["referrer-policy"] == "same-origin"
 
 
+async def test_no_name_stands_twice_in_a_page(lab: Lab) -> None:
+    for page in PAGES:
+        names = re.findall(r'\sid="([^"]+)"', (await lab.http.get(page)).text)
+        assert sorted({name for name in names if names.count(name) > 1}) == [], page
+
+
 async def test_pages_hold_nothing_that_the_policy_forbids(lab: Lab) -> None:
     for page in PAGES:
         text = (await lab.http.get(page)).text
