@@ -8,6 +8,8 @@
 import { isOnItsDefault, isPlausibleScale, pixelsPerMillimetre, rulerMillimetres } from './geometry.js';
 import { canEdit, hasResults, isTracing, isUnusable, isWaiting, markersAt, mayTakeOver, totalFrames, trimEnd, trimStart, unsavedFrames } from './state.js';
 
+const NEAR_ITS_END = 300; // seconds before a right that cannot be renewed ends, from when on its end is told
+
 /** Local time of an instant. @param {number | null | undefined} epoch seconds @param {number} now seconds */
 export function clock(epoch, now) {
   if (!epoch) return '';
@@ -125,6 +127,9 @@ export function banner(state, now) {
   }
   if (state.failures > 1) {
     const kept = unsavedFrames(state).length ? 'Your edits are kept; trying again.' : 'Trying again.';
+    if (lease.kind === 'held' && lease.expiresAt - now < NEAR_ITS_END) {
+      return say('warn', `The server has not been reached for a while. From ${clock(lease.expiresAt, now)} on others may edit this movie. ${kept}`);
+    }
     return say('warn', `Connection is slow. ${kept}`);
   }
   if (isWaiting(state)) {

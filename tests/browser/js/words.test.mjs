@@ -26,12 +26,17 @@ test('a person\'s own other tab offers to continue here', () => {
 });
 
 test('a lost lease is told apart from a server that cannot be reached', () => {
-  const edit = [{ type: 'lease/held', id: 'L', expiresAt: NOW }, { type: 'marker/moved', label: 'Apex', x: 1, y: 1 }];
+  const edit = [{ type: 'lease/held', id: 'L', expiresAt: NOW + 900 }, { type: 'marker/moved', label: 'Apex', x: 1, y: 1 }];
   const lost = w.banner(run(loaded({}), ...edit, { type: 'lease/lost', at: NOW }), NOW);
   assert.match(lost.text, /moved to another page.*frame 0 are kept here/);
   assert.deepEqual(lost.actions.map((a) => a.id), ['take-back', 'discard']);
   const slow = w.banner(run(loaded({}), ...edit, { type: 'connection/failed', failures: 2 }), NOW);
   assert.equal(slow.text, 'Connection is slow. Your edits are kept; trying again.');
+});
+
+test('a right that cannot be renewed is warned of before it ends, with the time', () => {
+  const cut = run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW + 200 }, { type: 'connection/failed', failures: 5 });
+  assert.match(w.banner(cut, NOW).text, new RegExp(`From ${w.clock(NOW + 200, NOW)} on others may edit this movie. Trying again.`));
 });
 
 test('one failure is not worth a word', () => {
