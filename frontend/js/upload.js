@@ -11,6 +11,7 @@ import { megabytes, plural } from './words.js';
 
 const MOST_BYTES = 268_435_456;
 const MOST_FILES = 50;
+const KINDS = byId('drop-facts').textContent;
 
 /** @type {{file: File, title: HTMLInputElement}[]} */
 let chosen = [];
@@ -105,6 +106,7 @@ function clearForm() {
   byId('file').value = '';
   byId('drop').classList.remove('chosen');
   setText(byId('drop-text'), 'Drop another movie here, or choose files');
+  setText(byId('drop-facts'), KINDS);
   setText(byId('form-problem'), '');
 }
 
