@@ -27,6 +27,7 @@ async function fetched() {
     document.head.append(script);
   });
   script.remove();
+  await quiet(); // to take the library in was enough of a halt; its first charts can wait for the next pause
   const bokeh = /** @type {any} */ (globalThis).Bokeh;
   bokeh.set_log_level('error');
   return bokeh;

@@ -167,7 +167,7 @@ export class FrameCanvas {
     if (picture) {
       // Pixels that are large enough to be told apart are shown as what they are.
       pen.imageSmoothingEnabled = view.scale < 5;
-      pen.imageSmoothingQuality = 'high';
+      pen.imageSmoothingQuality = 'medium'; // 'high' costs a film its pace where there is no graphics card
       pen.drawImage(picture, view.left, view.top, size.width * view.scale, size.height * view.scale);
     }
     const sheet = { view, width: box.width, height: box.height, ratio };
