@@ -78,7 +78,7 @@ async function open(me, { course, courseId }) {
   if (course?.course_admin) {
     show(byId('enrol'), true);
     openKey(course);
-    new Enrolment({ courseId, onRegistered: async () => renderPlaces(await members.read()) });
+    new Enrolment({ courseId, onRegistered: () => members.read().then(renderPlaces).catch((thrown) => say(asProblem(thrown).message)) });
   }
   await Promise.all([members.read().then(renderPlaces), poller.poke()]);
 }

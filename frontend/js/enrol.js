@@ -2,13 +2,14 @@
 /** A whole list of people at once: seen before it is sent, and told afterwards line by line. */
 import * as api from './api.js';
 import { byId, make, setText, show } from './dom.js';
+import { repeated } from './poll.js';
 import { asProblem } from './problem.js';
 import { asTyped, outcomeOf, readRoster, textOf } from './roster.js';
 import { plural } from './words.js';
 
 /** @typedef {import('./roster.js').Entry} Entry */
 
-const AT_ONCE = 200; // lines that the server takes in one list
+const AT_ONCE = 25; // the mail server may take a second for each; a page waits for no answer longer than twenty
 const LONGEST_FILE = 1_000_000;
 
 export class Enrolment {
@@ -78,14 +79,15 @@ export class Enrolment {
     this.#sending = true;
     byId('roster').readOnly = true;
     byId('register').disabled = true;
-    setText(byId('register'), 'Registering…');
     /** @type {Map<Entry, any>} */
     const results = new Map();
     let problem = '';
     try {
       for (let from = 0; from < good.length; from += AT_ONCE) {
         const part = good.slice(from, from + AT_ONCE);
-        const reply = await api.bulkRegister(this.courseId, part.map(asTyped));
+        setText(byId('register'), from ? `Registering… ${from} of ${good.length}` : 'Registering…');
+        // Sent twice it does no harm: whoever came in by the first is a member for the second.
+        const reply = await repeated(() => api.bulkRegister(this.courseId, part.map(asTyped)));
         part.forEach((entry, index) => results.set(entry, reply.results[index]));
       }
     } catch (thrown) {

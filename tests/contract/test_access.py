@@ -108,6 +108,7 @@ OTHER_ROUTES: dict[tuple[str, str], Who] = {
     **{("POST", path): OPEN for path in ("/api/ver", "/signin", "/signout", "/api/register", "/api/resend-link")},
     ("POST", "/api/check-api_key"): SIGNED_IN,
     ("POST", "/api/new-movie"): SIGNED_IN,
+    ("GET", "/resize-api/v1/sample-movie"): SIGNED_IN,
     ("GET", "/api/get-receipt"): SIGNED_IN,  # finds the caller's own alone
     ("GET", "/api/get-logs"): SIGNED_IN,  # each event is judged: see below
     ("POST", "/api/get-logs"): SIGNED_IN,

@@ -24,7 +24,7 @@ OPEN = {
 HAVE_NO_MOVIE = {
     "/api/new-movie", "/api/list-movies", "/api/check-api_key", "/api/get-receipt", "/api/set-metadata",
     "/api/bulk-register", "/api/list-users", "/api/list-users-courses", "/api/get-logs", "/api/default-course",
-    "/api/current-course",
+    "/api/current-course", "/resize-api/v1/sample-movie",
 }  # fmt: skip
 COMPLETE: dict[str, Any] = {
     "analysis_lease_id": "0" * 32, "frame_number": 0, "trackpoints": [], "old_label": "a", "new_label": "b",
