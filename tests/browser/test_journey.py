@@ -9,6 +9,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+import openpyxl
 import pytest
 from playwright.async_api import expect
 
@@ -18,7 +19,7 @@ from tests.browser.site import HEIGHT, Filmed, Person, Site
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_a_student_goes_from_a_sign_in_link_to_a_traced_movie_and_its_csv(
+async def test_a_student_goes_from_a_sign_in_link_to_a_traced_movie_and_its_tables(
     site: Site, film: Filmed, visit: Opens
 ) -> None:
     """A15, A16: progress, results and downloads appear without a reload, and no download before there are data."""
@@ -70,6 +71,11 @@ async def test_a_student_goes_from_a_sign_in_link_to_a_traced_movie_and_its_csv(
     x_mm = np.array([float(row["Apex x (mm)"]) for row in rows])
     truth = film.scene.amplitude * film.scene.mm_per_px
     assert (x_mm.max() - x_mm.min()) / 2 == pytest.approx(truth, rel=0.05)
+
+    async with page.expect_download() as arriving:
+        await page.get_by_role("link", name="Excel").click()
+    book = openpyxl.load_workbook(await (await arriving.value).path(), read_only=True)
+    assert book.sheetnames == ["Trackpoints", "Metadata", "Markers", "Chart Data", "Charts"]
 
 
 async def test_whoever_is_not_signed_in_comes_to_the_door_and_a_used_link_opens_it_no_more(

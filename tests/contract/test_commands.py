@@ -159,6 +159,7 @@ async def test_the_demonstration_agrees_with_the_known_truth(tmp_path: Path) -> 
     assert float(amplitude[1]) == pytest.approx(float(amplitude[2]), rel=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not MOVIE.exists(), reason="the real movies do not lie beside this repository")
 async def test_the_demonstration_traces_a_real_movie_too(tmp_path: Path) -> None:
     code, out, err = await typed("demo", "--once", "--data", str(tmp_path), "--movie", str(MOVIE), seconds=240)
