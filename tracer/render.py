@@ -20,6 +20,7 @@ from tracer.planes import Plane, Planes, color_of_bgr, to_picture
 _SHIFT = 4  # cv2 draws at sixteenths of a pixel
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _TEXT = 0.4
+_PAD = 4  # pixels of shadow around the words
 _BLACK = color_of_bgr(0, 0, 0)
 _WHITE = color_of_bgr(255, 255, 255)[0]
 _LOST = color_of_bgr(150, 150, 150)
@@ -159,16 +160,18 @@ class LabelledMovie:
         color, radius = (self._colors[n], 4) if seen else (_LOST, 6)
         text = self._labels[n] if seen else f"{self._labels[n]} ?"
         (width, height), _ = cv2.getTextSize(text, _FONT, _TEXT, 1)
-        left = min(spot[0] + 8, planes.y.shape[1] - width - 2)
-        base = max(spot[1] - 6, height + 2)
+        room = spot[0] + 10 + width + _PAD <= planes.y.shape[1]
+        left = spot[0] + 10 if room else max(_PAD, spot[0] - 10 - width)
+        base = max(spot[1] - 6, height + _PAD)
         for half, plane, shade, dark in zip((0, 1, 1), planes, color, _BLACK, strict=True):
             size = (radius << _SHIFT) >> half
             cv2.circle(plane, _at(spot, half), size, dark, 3 - half, cv2.LINE_AA, _SHIFT)
             cv2.circle(plane, _at(spot, half), size, shade, 1, cv2.LINE_AA, _SHIFT)
-        # The words are black and white, in brightness alone; the ring has the colour.
-        at = (round(left), round(base))
-        cv2.putText(planes.y, text, at, _FONT, _TEXT, _BLACK[0], 3, cv2.LINE_AA)
-        cv2.putText(planes.y, text, at, _FONT, _TEXT, _WHITE, 1, cv2.LINE_AA)
+        # The words are white on a shadow, in brightness alone; the ring has the colour.
+        x, y = round(left), round(base)
+        shadow = planes.y[max(0, y - height - _PAD) : y + _PAD + 1, x - _PAD : x + width + _PAD]
+        np.right_shift(shadow, 2, out=shadow)
+        cv2.putText(planes.y, text, (x, y), _FONT, _TEXT, _WHITE, 1, cv2.LINE_AA)
 
 
 class _Layer:
