@@ -27,14 +27,13 @@ async function fetched() {
     document.head.append(script);
   });
   script.remove();
-  await quiet(); // to take the library in was enough of a halt; its first charts can wait for the next pause
   const bokeh = /** @type {any} */ (globalThis).Bokeh;
   bokeh.set_log_level('error');
   return bokeh;
 }
 
 /** When the page has nothing better to do: frames and markers come first. */
-const quiet = () =>
+export const quiet = () =>
   new Promise((resolve) => {
     if ('requestIdleCallback' in window) requestIdleCallback(resolve, { timeout: 1500 });
     else setTimeout(resolve, 200);

@@ -3,7 +3,7 @@
  * The charts of the Analyze page: x and y over time, one above the other, with one stretch of time, one cursor that
  * stands on the frame shown, one legend. What somebody looks at stays as it is when data change under it.
  */
-import { loadBokeh } from './bokeh.js';
+import { loadBokeh, quiet } from './bokeh.js';
 import { DOUBTFUL, LOST, frameAt, indexOf } from './chart_data.js';
 import { inside, leastOf, recounted, viewOf, wholeOf } from './chart_view.js';
 import { pointWords, shownWords, summary } from './chart_words.js';
@@ -30,8 +30,6 @@ export class Charts {
   #hidden = new Set();
   /** @type {Map<Axis, PlotStage>} */
   #stages = new Map();
-  /** @type {any} */
-  #range = null;
   #frame = 0;
   #width = 0;
   #queued = 0;
@@ -98,11 +96,16 @@ export class Charts {
     show(byId('chart-problem'), false);
     try {
       const bokeh = await loadBokeh();
-      this.#range = newRange(bokeh);
-      const stages = AXES.map((axis) => new PlotStage(byId(`chart-${axis}`), new Panel(bokeh, { xRange: this.#range, height: HEIGHT })));
-      stages.forEach((stage, at) => stage.listen(this.#hands(AXES[at], stage)));
-      await openPanels(bokeh, stages.map(({ panel, drawing }) => ({ panel, host: drawing })), () => this.#painted());
-      AXES.forEach((axis, at) => this.#stages.set(axis, stages[at]));
+      /** @type {Map<Axis, PlotStage>} */
+      const stages = new Map();
+      for (const axis of AXES) { // one at a time: a drawing's first painting is a halt that a hand can feel
+        await quiet();
+        const stage = new PlotStage(byId(`chart-${axis}`), new Panel(bokeh, { xRange: newRange(bokeh), height: HEIGHT }));
+        stage.listen(this.#hands(axis, stage));
+        await openPanels(bokeh, [{ panel: stage.panel, host: stage.drawing }], () => this.#painted());
+        stages.set(axis, stage);
+      }
+      this.#stages = stages;
       this.#open = 'yes';
       this.#dress();
       this.#refresh();
@@ -148,8 +151,8 @@ export class Charts {
     if (data) setText(byId('chart-time'), shownWords(data, this.shown));
     if (!data || this.#open !== 'yes') return;
     const { shown, series } = this;
-    this.#range.setv({ start: shown.start, end: shown.end });
     for (const [axis, { panel, host }] of this.#stages) {
+      panel.xRange.setv({ start: shown.start, end: shown.end });
       this.#width = Math.round(panel.box?.width ?? host.clientWidth);
       panel.show(viewOf(data, series, axis, shown, this.#width || 600));
     }

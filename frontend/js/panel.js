@@ -11,7 +11,7 @@
  */
 import { lonely } from './thinning.js';
 
-/** One range that several panels share. @param {any} bokeh */
+/** A range that whoever draws sets. @param {any} bokeh */
 export const newRange = (bokeh) => new bokeh.Models.Range1d({ start: 0, end: 1 });
 
 export class Panel {
