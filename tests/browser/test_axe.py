@@ -29,6 +29,7 @@ async def violations(page: Page) -> list[str]:
     return found + [f"dark: {one}" for one in dark]
 
 
+@pytest.mark.long  # ten seconds; the other two of this file run each time
 async def test_the_pages_before_and_after_the_door_break_no_rule_of_axe(
     site: Site, ada: Person, bean: str, visit: Opens
 ) -> None:

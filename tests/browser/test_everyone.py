@@ -122,8 +122,15 @@ async def test_a_finger_on_a_marker_moves_it_and_beside_it_scrolls_the_page(
     assert await at.position("Apex") == (x, y)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1280),
+        ("dark", 390),
+        pytest.param("light", 390, marks=pytest.mark.long),  # for the pictures: what differs is in the other two
+        pytest.param("dark", 1280, marks=pytest.mark.long),
+    ],
+)
 async def test_every_page_fits_and_can_be_read_in_light_and_dark(
     ada: Person, traced_movie: str, visit: Opens, scheme: str, width: int
 ) -> None:

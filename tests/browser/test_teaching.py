@@ -54,6 +54,7 @@ async def test_a_teacher_registers_a_list_of_which_one_line_is_wrong(
     await expect(page.get_by_label("Address that has it")).to_have_value(f"{site.url}/signin#course_key={key}")
 
 
+@pytest.mark.long  # roster.test.mjs has the rule
 async def test_a_list_comes_from_a_file_of_an_older_spreadsheet_too(teacher: Person, visit: Opens) -> None:
     at = await visit(teacher)
     await at.open("/course")
@@ -91,6 +92,7 @@ async def test_a_teacher_sees_who_is_editing_now_and_it_keeps_itself_up_to_date(
     await expect(now).not_to_contain_text("Under the lamp")
 
 
+@pytest.mark.long  # the routes have tests of their own
 async def test_a_superadmin_makes_an_administrator_takes_it_back_and_makes_a_course(
     root: Person, ada: Person, visit: Opens
 ) -> None:

@@ -54,6 +54,7 @@ async def test_a_trace_whose_answer_was_lost_is_asked_for_again_and_runs_once(
     assert reasons == [None, "network"]
 
 
+@pytest.mark.long  # the journey waits for a result too
 async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(
     new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:

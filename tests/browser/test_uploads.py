@@ -70,6 +70,7 @@ async def test_a_line_that_breaks_costs_the_bytes_and_makes_no_second_movie_c30(
     await expect(page.get_by_role("link", name="Analyze: bean in blue light")).to_have_count(1)
 
 
+@pytest.mark.long  # test_player turns one on Analyze
 async def test_a_movie_that_lies_on_its_side_is_turned_where_it_was_sent_a22(
     site: Site, film: Filmed, visit: Opens
 ) -> None:
