@@ -33,6 +33,19 @@ _HOME = "localhost"
 log = structlog.get_logger(__name__)
 
 
+def talk_to(server: Server) -> aiosmtplib.SMTP:
+    """A conversation that, entered, is connected, encrypted and signed in as the server's address says."""
+    return aiosmtplib.SMTP(
+        hostname=server.host,
+        port=server.port,
+        username=server.user,
+        password=server.password,
+        use_tls=server.tls == "at once",
+        start_tls=server.tls == "starttls",
+        timeout=_SECONDS / 2,
+    )
+
+
 class Smtp:
     """Hands each letter to a mail server, over a connection of its own, within ten seconds."""
 
@@ -59,7 +72,7 @@ class Smtp:
         """An open conversation; everything that goes wrong in it is said as MailFailed or AddressRefused."""
         await self._turn()
         try:
-            async with asyncio.timeout(_SECONDS), self._client() as client:
+            async with asyncio.timeout(_SECONDS), talk_to(self._server) as client:
                 yield client
             self._moved = asyncio.get_running_loop().time()
         except aiosmtplib.SMTPRecipientsRefused as refusal:
@@ -88,18 +101,6 @@ class Smtp:
             raise MailFailed
         await self._places.acquire()
         self._moved = now()
-
-    def _client(self) -> aiosmtplib.SMTP:
-        server = self._server
-        return aiosmtplib.SMTP(
-            hostname=server.host,
-            port=server.port,
-            username=server.user,
-            password=server.password,
-            use_tls=server.tls == "at once",
-            start_tls=server.tls == "starttls",
-            timeout=_SECONDS / 2,
-        )
 
     def _tell(self, failure: Exception) -> None:
         """The server's words may hold the address, so only its number is logged."""

@@ -15,6 +15,7 @@ from aiobotocore.config import AioConfig
 from service.domain.clock import Clock
 from service.domain.ids import Ids
 from service.domain.letters import Mailer
+from service.domain.origin import origin_of
 from service.mail import mailer_of
 from service.settings import Settings
 from service.store.objects import Front, Objects
@@ -141,24 +142,41 @@ def queue_name(settings: Settings) -> str:
     return f"{settings.table_prefix}jobs"
 
 
-async def make_everything(settings: Settings, *, endpoint: str | None = None) -> Made:
-    """Tables, bucket and queue of a deployment; what exists is left alone."""
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The three services of AWS, or what stands in for them, asked without repetition."""
+
+    dynamodb: Any
+    s3: Any
+    sqs: Any
+
+
+@asynccontextmanager
+async def open_clients(endpoint: str | None = None) -> AsyncIterator[Clients]:
+    """For who sets a deployment up or looks at it: needs nothing of it to be there."""
     session = _session(endpoint)
     async with (
         session.client("dynamodb", endpoint_url=endpoint, config=_config()) as dynamodb,
         session.client("s3", endpoint_url=endpoint, config=_config()) as s3,
         session.client("sqs", endpoint_url=endpoint, config=_config()) as sqs,
     ):
-        made = await create_tables(dynamodb, settings.table_prefix)
-        if await Objects(s3, settings.bucket).ensure_bucket():
+        yield Clients(dynamodb, s3, sqs)
+
+
+async def make_everything(settings: Settings, *, endpoint: str | None = None) -> Made:
+    """Tables, bucket and queue of a deployment; what exists is left alone."""
+    async with open_clients(endpoint) as clients:
+        made = await create_tables(clients.dynamodb, settings.table_prefix)
+        origin = origin_of(settings.public_url) if settings.public_url else None
+        if await Objects(clients.s3, settings.bucket).ensure_bucket(origin):
             made.created.append(settings.bucket)
         else:
             made.present.append(settings.bucket)
         if not settings.queue_url:
             try:
-                await _queue_by_name(sqs, queue_name(settings))
+                await _queue_by_name(clients.sqs, queue_name(settings))
                 made.present.append(queue_name(settings))
             except NotSetUp:
                 made.created.append(queue_name(settings))
-            await ensure_queue(sqs, queue_name(settings))
+            await ensure_queue(clients.sqs, queue_name(settings))
     return made

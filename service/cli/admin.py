@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from service.cli.doctor import doctor
 from service.cli.manners import data_option, ends_plainly, joined, read_settings
 from service.domain.access import Actor
 from service.domain.address import normal_email
@@ -29,6 +30,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.group()
 def admin() -> None:
     """What operators do."""
+
+
+admin.add_command(doctor)
 
 
 def say(as_json: bool, facts: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +13,12 @@ import aiohttp
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from service.domain.errors import StoreUnavailable
+from service.store.cors import FOR_BROWSERS, missing
 
 SIGNED_SECONDS = 3600
 _PIECE = 1 << 18
 _TRIES = 4
 _BROKEN = (ClientError, BotoCoreError, HTTPClientError, OSError, aiohttp.ClientError)
-_FOR_BROWSERS: dict[str, Any] = {
-    "AllowedMethods": ["GET", "HEAD", "POST"],
-    "AllowedOrigins": ["*"],
-    "AllowedHeaders": ["*"],
-    "ExposeHeaders": ["ETag", "Content-Range", "Accept-Ranges", "Content-Length"],
-    "MaxAgeSeconds": 3600,
-}
 _ANYWHERE = "us-east-1"
 """The region whose buckets are made without a word about the region; there it would be refused."""
 
@@ -73,10 +67,11 @@ class Objects:
             raise ObjectMissing
         return urn[len(prefix) :]
 
-    async def ensure_bucket(self) -> bool:
-        """Make the bucket and let browsers of any origin use signed forms and links. True if it was made now.
+    async def ensure_bucket(self, origin: str | None = None) -> bool:
+        """Make the bucket and let browsers use signed forms and links. True if it was made now.
 
-        It is made in the client's region. Rules that others gave the bucket stay.
+        It is made in the client's region. Rules that others gave the bucket stay, and are left alone if they let pages
+        of `origin` (None: of any) do what ours need.
         """
         made = False
         try:
@@ -85,9 +80,9 @@ class Objects:
             await self.client.create_bucket(Bucket=self.bucket, **_place_of(self.client.meta.region_name))
             made = True
         rules = [] if made else await self._rules_for_browsers()
-        if not any(_allows_as_much(rule) for rule in rules):
+        if missing(rules, origin):
             await self.client.put_bucket_cors(
-                Bucket=self.bucket, CORSConfiguration={"CORSRules": [*rules, _FOR_BROWSERS]}
+                Bucket=self.bucket, CORSConfiguration={"CORSRules": [*rules, FOR_BROWSERS]}
             )
         return made
 
@@ -245,8 +240,3 @@ class Objects:
 
 def _place_of(region: str) -> dict[str, Any]:
     return {} if region == _ANYWHERE else {"CreateBucketConfiguration": {"LocationConstraint": region}}
-
-
-def _allows_as_much(rule: Mapping[str, Any]) -> bool:
-    lists = ("AllowedMethods", "AllowedOrigins", "AllowedHeaders", "ExposeHeaders")
-    return all(set(_FOR_BROWSERS[name]) <= set(rule.get(name, ())) for name in lists)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import structlog
 from flask import g, request
 
 from service.domain.access import Actor
 from service.domain.errors import CrossSite, InvalidApiKey
+from service.domain.origin import origin_of
 from service.web.context import web
 from service.web.fields import body_fields
 
@@ -89,13 +89,3 @@ def reachable(address: str) -> str:
         return address
     public = web().runtime.settings.public_url
     return (public.rstrip("/") if public else origin_of(request.host_url) + request.script_root) + address
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port in lower case, without the port that the scheme implies."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    host = f"[{host}]" if ":" in host else host
-    implied = {"http": 80, "https": 443}.get(parts.scheme)
-    port = "" if parts.port in (None, implied) else f":{parts.port}"
-    return f"{parts.scheme}://{host}{port}"

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from flask import Flask, Response
 
+from service.domain.origin import origin_of
 from service.store.objects import Objects
-from service.web.auth import origin_of
 
 
 def install(app: Flask, objects: Objects) -> None:
