@@ -47,11 +47,15 @@ _ELSEWHERE = frozenset({"AuthorizationHeaderMalformed", "IllegalLocationConstrai
 
 
 class Unanswered(Exception):
-    """Nobody answered, or the answer was a refusal. `finding` says so to a person."""
+    """Nobody answered, or the answer was a refusal. `finding` says so to a person.
 
-    def __init__(self, finding: Finding) -> None:
+    `date`: the header of that name, if there was an answer. A wrong clock is a reason to be refused.
+    """
+
+    def __init__(self, finding: Finding, date: str | None = None) -> None:
         super().__init__(finding.said)
         self.finding = finding
+        self.date = date
 
 
 class NotThere(Exception):
@@ -59,7 +63,9 @@ class NotThere(Exception):
 
 
 async def ask(part: str, action: str, what: str, call: Callable[..., Awaitable[Any]], **request: Any) -> Any:
-    """The reply. `part`: of the deployment. `action`: what a role must allow for it, as IAM names it; `what`: the table, queue or bucket.
+    """The reply to one call.
+
+    `part`: of the deployment. `action`: what a role must allow for it, as IAM names it. `what`: table, queue or bucket.
 
     Raises Unanswered, NotThere, and ClientError for a refusal that is an answer, such as a condition that did not hold.
     No message of AWS is passed on: it may name accounts and keys.
@@ -72,7 +78,7 @@ async def ask(part: str, action: str, what: str, call: Callable[..., Awaitable[A
     except (NoCredentialsError, PartialCredentialsError):
         said = "There are no AWS credentials."
         raise Unanswered(
-            fault(part, said, "Give this process a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID.")
+            fault("access", said, "Give this process a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID.")
         ) from None
     except (BotoCoreError, HTTPClientError, OSError) as error:
         said = f"{action} on {what} got no answer ({type(error).__name__})."
@@ -91,7 +97,7 @@ def _tell_refusal(part: str, action: str, what: str, error: ClientError) -> None
     if code in _STRANGER:
         said = f"AWS does not know these credentials ({code})."
         todo = "Look at the credentials' end, and at this machine's clock: signatures are good for five minutes."
-        raise Unanswered(fault("access", said, todo)) from None
+        raise Unanswered(fault("access", said, todo), headers.get("date")) from None
     if code in _MISSING or code == "404":
         raise NotThere from None
     if code in _ELSEWHERE or status == 301:

@@ -35,6 +35,7 @@ class _Look:
     shape: TableShape
     name: str
     found: list[Finding] = field(default_factory=list)
+    date: str | None = None
     missing: bool = False
     without_backups: bool = False
 
@@ -45,6 +46,7 @@ class _Look:
             reply: dict[str, Any] = await ask(_PART, f"dynamodb:{action}", what, call, TableName=self.name, **request)
         except Unanswered as unanswered:
             self.found.append(unanswered.finding)
+            self.date = unanswered.date
         except NotThere:
             self.missing = True
         except ClientError as error:
@@ -52,6 +54,7 @@ class _Look:
             if code != "ConditionalCheckFailedException":
                 self.found.append(fault(_PART, f"{action} on {what} failed ({code}).", "Look at the table's key."))
         else:
+            self.date = reply["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
             return reply
         return None
 
@@ -84,9 +87,9 @@ async def _look(look: _Look, now: Callable[[], float], backups: bool) -> float |
     """By how many seconds this machine is ahead, if the database told its time."""
     before = now()
     reply = await look.ask("DescribeTable", look.client.describe_table)
+    skew = skew_of(look.date, before, now()) if look.date else None
     if reply is None:
-        return None
-    date, after = reply["ResponseMetadata"].get("HTTPHeaders", {}).get("date"), now()
+        return skew
     table = reply["Table"]
     look.found += judge_table(look.shape, look.name, table)
     present = {index["IndexName"] for index in table.get("GlobalSecondaryIndexes") or ()}
@@ -97,7 +100,7 @@ async def _look(look: _Look, now: Callable[[], float], backups: bool) -> float |
     if look.shape.ttl:
         further.append(_look_at_time_to_live(look, look.shape.ttl))
     await asyncio.gather(*further)
-    return skew_of(date, before, after) if date else None
+    return skew
 
 
 async def _try_rows(look: _Look) -> None:
