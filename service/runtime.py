@@ -20,7 +20,7 @@ from service.mail import mailer_of
 from service.settings import Settings
 from service.store.objects import Front, Objects
 from service.store.queue import Queue, ensure_queue
-from service.store.replies import read_items_directly
+from service.store.replies import read_items_directly, refuse_strange_messages, refuse_strange_objects
 from service.store.schema import Made, create_tables
 from service.store.stores import Stores, build_stores
 from service.store.table import Database
@@ -112,7 +112,9 @@ async def open_runtime(
                 response_checksum_validation="when_required",
             ),
         )
+        refuse_strange_objects(s3)
         sqs = await client("sqs", _config(read_timeout=30))
+        refuse_strange_messages(sqs)
         objects = Objects(s3, settings.bucket, front=front)
         if endpoint:
             await create_tables(dynamodb, settings.table_prefix)

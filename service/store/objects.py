@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import aiohttp
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.parsers import ResponseParserError
 
 from service.domain.errors import StoreUnavailable
 from service.store.cors import FOR_BROWSERS, missing
@@ -18,7 +19,8 @@ from service.store.cors import FOR_BROWSERS, missing
 SIGNED_SECONDS = 3600
 _PIECE = 1 << 18
 _TRIES = 4
-_BROKEN = (ClientError, BotoCoreError, HTTPClientError, OSError, aiohttp.ClientError)
+# An answer that is no XML is not the storage's; botocore has a class of its own for that, outside of its tree.
+_BROKEN = (ClientError, BotoCoreError, HTTPClientError, ResponseParserError, OSError, aiohttp.ClientError)
 _ANYWHERE = "us-east-1"
 """The region whose buckets are made without a word about the region; there it would be refused."""
 

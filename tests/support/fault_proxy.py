@@ -40,12 +40,19 @@ class Fault(Enum):
     RESET_REPLY = "done, then the connection is reset instead of an answer"
     CUT_REPLY = "done, then the connection is closed in the middle of the answer"
     ERROR_REPLY = "done, then answered 500"
+    PAGE_REPLY = "done, then answered 200 with a page"
+    JSON_REPLY = "done, then answered 200 with JSON of somebody else"
+    LIST_REPLY = "done, then answered 200 with JSON that is no object"
+    EMPTY_REPLY = "done, then answered 200 with nothing"
     TWICE = "done twice, then the second answer is given"
     LATE = "the connection is reset, and the request arrives when `deliver_late` is called"
     RESET_BEFORE = "the connection is reset"
     ERROR_BEFORE = "answered 500"
     THROTTLED_BEFORE = "answered ProvisionedThroughputExceeded"
     CONFLICT_BEFORE = "a transaction is cancelled for a conflict with another one"
+    PAGE_BEFORE = "answered 200 with a page"
+    PORTAL_BEFORE = "answered 403 with a page"
+    BUSY_BEFORE = "answered 429 with a page"
     DENIED_BEFORE = "answered 400 with an error that no repetition cures"
 
 
@@ -330,7 +337,21 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
+_STRANGE = {
+    Fault.PAGE_REPLY: (200, "text/html", b"<html><body>Please sign in to the network<br></body></html>"),
+    Fault.JSON_REPLY: (200, "application/json", b'{"error": "upstream is busy"}'),
+    Fault.LIST_REPLY: (200, "application/json", b"[]"),
+    Fault.EMPTY_REPLY: (200, "text/plain", b""),
+    Fault.PAGE_BEFORE: (200, "text/html", b"<html><body>Please sign in to the network<br></body></html>"),
+    Fault.PORTAL_BEFORE: (403, "text/html", b"<html><body>Blocked<br></body></html>"),
+    Fault.BUSY_BEFORE: (429, "text/html", b"<html><body>Too many requests<br></body></html>"),
+}
+"""What comes from somewhere between: status, kind, body."""
+
+
 def _error(fault: Fault, request: Request) -> bytes:
+    if fault in _STRANGE:
+        return _reply(*_STRANGE[fault])
     prefix = "com.amazonaws.dynamodb.v20120810#"
     status, answer = 500, {"__type": f"{prefix}InternalServerError", "message": "the proxy broke it"}
     if fault is Fault.THROTTLED_BEFORE:
@@ -345,6 +366,10 @@ def _error(fault: Fault, request: Request) -> bytes:
     kind, body = "application/x-amz-json-1.0", json.dumps(answer).encode()
     if request.operation.startswith("s3:"):
         kind, body = "application/xml", b"<Error><Code>InternalError</Code><Message>broken</Message></Error>"
+    return _reply(status, kind, body)
+
+
+def _reply(status: int, kind: str, body: bytes) -> bytes:
     return b"HTTP/1.1 %d Broken\r\ncontent-type: %s\r\ncontent-length: %d\r\n\r\n%s" % (
         status,
         kind.encode(),
