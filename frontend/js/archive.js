@@ -10,6 +10,15 @@ const MOST_BYTES = 1 << 20;
 /** There is no archive that could be read, so pictures must come one by one. */
 export class ArchiveGone extends Error {}
 
+/** @param {Uint8Array} bytes @param {number} from @param {import('./zip.js').Entry} entry */
+function pictureIn(bytes, from, entry) {
+  try {
+    return cut(bytes, from, entry);
+  } catch (thrown) {
+    throw thrown instanceof NotAnArchive ? new ArchiveGone(thrown.message) : thrown;
+  }
+}
+
 export class FrameArchive {
   /** @type {Promise<import('./zip.js').Directory> | null} */
   #directory = null;
@@ -43,7 +52,7 @@ export class FrameArchive {
       const from = piece[0].from;
       const bytes = await this.#bytes(`bytes=${from}-${piece[piece.length - 1].to - 1}`, piece[piece.length - 1].to - from, signal);
       for (const entry of piece) {
-        const picture = new Blob([/** @type {any} */ (cut(bytes, from, entry))], { type: 'image/jpeg' });
+        const picture = new Blob([/** @type {any} */ (pictureIn(bytes, from, entry))], { type: 'image/jpeg' });
         found.set(entry.frame, picture);
         onPicture(entry.frame, picture);
       }

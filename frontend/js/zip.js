@@ -18,6 +18,8 @@ const RECORD_BYTES = 46;
 const LOCAL_BYTES = 30;
 const STORED = 0;
 const TOO_LARGE = 0xffffffff; // what a file beyond 4 GiB writes here, and keeps its truth elsewhere
+const MOST_DIRECTORY = 16 << 20; // bytes: a quarter of a million frames
+const MOST_MEMBER = 16 << 20; // bytes: a picture of 640 pixels has some ten thousand
 
 /** The file is not an archive of pictures that this page can read. */
 export class NotAnArchive extends Error {}
@@ -43,10 +45,16 @@ function endOf(view) {
 export function directoryLength(tail) {
   const view = viewOf(tail);
   const end = endOf(view);
-  return view.getUint32(end + 12, true) + view.byteLength - end;
+  const length = view.getUint32(end + 12, true);
+  if (length > MOST_DIRECTORY) throw new NotAnArchive('a directory that nobody would write');
+  return length + view.byteLength - end;
 }
 
-/** @param {Uint8Array} tail the file's end, the whole directory in it @returns {Directory} */
+/**
+ * Every member told of lies before the directory, does not overlap its neighbour and has the length of a picture, so
+ * that whatever a file says of itself, no more is asked for than pictures.
+ * @param {Uint8Array} tail the file's end, the whole directory in it @returns {Directory}
+ */
 export function directoryOf(tail) {
   const view = viewOf(tail);
   const end = endOf(view);
@@ -56,17 +64,22 @@ export function directoryOf(tail) {
   /** @type {Entry[]} */
   const entries = [];
   while (at < end) {
-    if (view.getUint32(at, true) !== RECORD) throw new NotAnArchive('a broken directory');
+    if (at + RECORD_BYTES > end || view.getUint32(at, true) !== RECORD) throw new NotAnArchive('a broken directory');
     const name = view.getUint16(at + 28, true);
     const label = String.fromCharCode(...tail.subarray(at + RECORD_BYTES, at + RECORD_BYTES + name));
     const frame = /^frame_(\d+)\.jpeg$/.exec(label);
     const from = view.getUint32(at + 42, true);
     if (view.getUint16(at + 10, true) !== STORED || from === TOO_LARGE) throw new NotAnArchive('a member that is not stored');
-    entries.push({ frame: frame ? Number(frame[1]) : -1, from, to: start, size: view.getUint32(at + 20, true) });
+    const size = view.getUint32(at + 20, true);
+    if (size !== view.getUint32(at + 24, true)) throw new NotAnArchive('a member of two lengths');
+    entries.push({ frame: frame ? Number(frame[1]) : -1, from, to: start, size });
     at += RECORD_BYTES + name + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
   }
   entries.sort((a, b) => a.from - b.from);
   for (let n = 1; n < entries.length; n += 1) entries[n - 1].to = entries[n].from;
+  if (entries.some(({ frame, from, to, size }) => to - from < LOCAL_BYTES + size || (frame >= 0 && to - from > MOST_MEMBER))) {
+    throw new NotAnArchive('members that lie where they cannot');
+  }
   return new Map(entries.filter(({ frame }) => frame >= 0).map((entry) => [entry.frame, entry]));
 }
 

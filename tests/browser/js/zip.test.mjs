@@ -136,3 +136,45 @@ test('a store in trouble is not taken for a missing archive', async () => {
   await assert.rejects(archive.read([1]), TypeError);
   assert.deepEqual(await shown(await archive.read([1])), { 1: 'picture 1' }, 'it is asked again');
 });
+
+/** The same archive with some of its directory's numbers written over: [offset in the first record or in the end, value]. */
+function forged(file, { record = [], end = [] }) {
+  const view = new DataView(file.buffer);
+  const last = file.length - 22;
+  const first = last - view.getUint32(last + 12, true);
+  for (const [offset, value] of record) view.setUint32(first + offset, value, true);
+  for (const [offset, value] of end) view.setUint32(last + offset, value, true);
+  return file;
+}
+
+const FORGED = {
+  'a directory of four gigabytes': { end: [[12, 0xfffffff0]] },
+  'a directory said to be longer than the file': { end: [[12, 100_000]] },
+  'a directory half a record off': { end: [[12, 62 * 5 - 30]] },
+  'a directory beyond four gigabytes': { end: [[16, 0xffffffff]] },
+  'a directory far behind the members': { end: [[16, 0xf0000000]] },
+  'a member behind the directory': { record: [[42, 0x7fffffff]] },
+  'a member on top of its neighbour': { record: [[42, 50]] },
+  'a member longer than its place': { record: [[20, 5000], [24, 5000]] },
+  'a member longer than a file may be': { record: [[20, 0xffffffff], [24, 0xffffffff], [42, 0xffffffff]] },
+  'a member of two lengths': { record: [[24, 1 << 30]] },
+};
+
+for (const [what, numbers] of Object.entries(FORGED)) {
+  test(`${what} is no archive, and little is asked for`, async () => {
+    const file = forged(zip(frames(5)), numbers);
+    const { asked, get } = store(file);
+    const archive = new FrameArchive({ address: async () => 'a', total: 5, get });
+    await assert.rejects(archive.read([0, 1, 2, 3, 4]), ArchiveGone);
+    assert.ok(asked.length <= 2 && asked.every((range) => Number(range.split('-')[1]) < 1 << 24), asked.join());
+  });
+}
+
+test('an archive of no frames has none, and one whose members are elsewhere is gone', async () => {
+  const none = new FrameArchive({ address: async () => 'a', total: 0, get: store(zip([])).get });
+  assert.equal((await none.read([0])).size, 0);
+  const file = zip(frames(5));
+  file.fill(0, 0, 100);
+  const torn = new FrameArchive({ address: async () => 'a', total: 5, get: store(file).get });
+  await assert.rejects(torn.read([0, 1]), ArchiveGone);
+});
