@@ -5,6 +5,7 @@
  */
 import { framePicture } from './api.js';
 import { ArchiveGone } from './archive.js';
+import { Problem } from './problem.js';
 
 const MOST_BYTES = 48 << 20;
 const UNPACKED = 32;
@@ -89,7 +90,7 @@ export class Pictures {
   /** @param {number} frame */
   async #unpackFresh(frame) {
     const age = this.#age;
-    const picture = await createImageBitmap(await this.#blob(frame));
+    const picture = await this.#decoded(frame);
     if (age !== this.#age) {
       picture.close();
       throw new DOMException('The movie was turned', 'AbortError');
@@ -102,6 +103,22 @@ export class Pictures {
       bitmap.close();
     }
     return picture;
+  }
+
+  /** What cannot be decoded is asked for once more, by itself: an archive may be damaged in one place. @param {number} frame */
+  async #decoded(frame) {
+    const age = this.#age;
+    const blob = await this.#blob(frame);
+    try {
+      return await createImageBitmap(blob);
+    } catch {
+      const alone = await this.#single(frame, new AbortController().signal);
+      const picture = await createImageBitmap(alone).catch(() => {
+        throw new Problem({ kind: 'invalid', message: `The picture of frame ${frame} is damaged.` });
+      });
+      if (age === this.#age) this.#keep(frame, alone);
+      return picture;
+    }
   }
 
   /** @param {number} frame @returns {Promise<Blob>} */

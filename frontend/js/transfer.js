@@ -16,12 +16,16 @@ import { Problem, asProblem } from './problem.js';
 import { Rate } from './rate.js';
 
 const TRIES = 4;
+const UNREADABLE = 'This file cannot be read. Is it still where it was? Choose it again.';
+
+/** Is the file where it was when it was chosen? @param {Blob} file */
+const readable = (file) => file.slice(0, 1).arrayBuffer().then(() => true, () => false);
 
 /** @param {File} chosen @param {AbortSignal} signal @returns {Promise<string>} */
 function sha256(chosen, signal) {
   const worker = new Worker(new URL('./hasher.js', import.meta.url), { type: 'module' });
   return new Promise((resolve, reject) => {
-    const unreadable = () => reject(new Problem({ kind: 'invalid', message: 'This file cannot be read. Is it still where it was?' }));
+    const unreadable = () => reject(new Problem({ kind: 'invalid', message: UNREADABLE }));
     worker.onmessage = ({ data }) => (data.hex ? resolve(data.hex) : unreadable());
     worker.onerror = unreadable;
     signal.addEventListener('abort', () => reject(new DOMException('Stopped', 'AbortError')));
@@ -57,7 +61,12 @@ export class Transfer {
 
   /** Still at work, or about to be. */
   get busy() {
-    return ['waiting', 'hash', 'send', 'check'].includes(this.stage);
+    return this.stoppable || this.stage === 'check';
+  }
+
+  /** The file is not with the server yet, so giving up leaves nothing there. */
+  get stoppable() {
+    return ['waiting', 'hash', 'send'].includes(this.stage);
   }
 
   /** Until the file is with the server; its inspection goes on by itself. Never rejects: what goes wrong is told. */
@@ -70,6 +79,7 @@ export class Transfer {
       this.#enter('send');
       // Each try announces again under the same key: a form of an earlier try may have run out.
       await repeated(() => this.#send(), TRIES);
+      this.#enter('check');
       await repeated(() => api.processUpload(/** @type {string} */ (this.movieId)), TRIES);
       this.watch();
     } catch (thrown) {
@@ -79,8 +89,8 @@ export class Transfer {
 
   /** Give up; what was sent is forgotten by the server after a while. */
   stop() {
+    if (!this.stoppable) return;
     this.#stop.abort();
-    this.#watcher?.stop();
     this.#enter('stopped');
   }
 
@@ -112,6 +122,8 @@ export class Transfer {
       }, this.#stop.signal);
     } catch (thrown) {
       const problem = asProblem(thrown);
+      // A browser tells of a file that has gone as of a connection that broke.
+      if (problem.code === 'unreachable' && !(await readable(this.file))) throw new Problem({ kind: 'invalid', message: UNREADABLE });
       if (problem.retryable) this.#tell(problem);
       throw thrown;
     }

@@ -57,7 +57,7 @@ export class TransferCard {
       setAttribute(this.picture, 'alt', 'The first picture');
     }
     show(this.again, stage === 'stopped' || (stage === 'failed' && (problem?.retryable === true || (problem?.status ?? 0) >= 400)));
-    show(this.stop, transfer.busy);
+    show(this.stop, transfer.stoppable);
     if (settled && (ready || stage === 'failed')) announce(`${transfer.details.title}: ${said}`);
   }
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** Turn a movie by a quarter without opening it: take the editing lease, spend it on the rotation. */
-import { acquireLease, rotateMovie } from './api.js';
+import { acquireLease, releaseLease, rotateMovie } from './api.js';
 import { freshKey } from './dom.js';
 import { repeated } from './poll.js';
 import { Problem } from './problem.js';
@@ -13,5 +13,10 @@ export async function turn(movie_id, rotation) {
   const [lease_request_key, request_key] = [freshKey(), freshKey()];
   const taken = await repeated(() => acquireLease({ movie_id, lease_request_key }));
   if (!taken.lease_id) throw new Problem({ kind: 'conflict', message: taken.message ?? 'Somebody is editing this movie.' });
-  await repeated(() => rotateMovie({ movie_id, rotation, analysis_lease_id: taken.lease_id, request_key }));
+  try {
+    await repeated(() => rotateMovie({ movie_id, rotation, analysis_lease_id: taken.lease_id, request_key }));
+  } catch (thrown) {
+    releaseLease(movie_id, taken.lease_id); // nobody holds on to a movie that was not turned
+    throw thrown;
+  }
 }

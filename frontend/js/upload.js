@@ -11,6 +11,7 @@ import { megabytes, plural } from './words.js';
 
 const MOST_BYTES = 268_435_456;
 const MOST_FILES = 50;
+const DOUBLE_CLICK = 1000; // ms: the second half of one is no wish of its own
 const KINDS = byId('drop-facts').textContent;
 
 /** @type {{file: File, title: HTMLInputElement}[]} */
@@ -19,6 +20,7 @@ let chosen = [];
 const queue = [];
 /** @type {Transfer | null} the one that is being sent */
 let sending = null;
+let sentAt = -Infinity;
 
 /** Why this file need not even be sent, or null. @param {{size: number, type: string, name: string}} file @returns {string | null} */
 export function objection({ size, type, name }) {
@@ -87,7 +89,7 @@ function enqueue(file, of) {
 function start(transfer) {
   transfer.stage = 'waiting';
   transfer.onChange(transfer);
-  queue.push(transfer);
+  if (!queue.includes(transfer)) queue.push(transfer); // it may have been stopped while it waited
   void work();
 }
 
@@ -115,6 +117,7 @@ async function trySample() {
   try {
     const file = await sampleMovie();
     show(byId('upload-form'), true);
+    history.replaceState(null, '', location.pathname); // a page that is loaded again sends no second one
     enqueue(file, { title: 'Sample: a bean that nods', description: 'A procedural plant whose path is known.', research_use: 0, credit_by_name: 0, fpm: 0.5 });
     clearForm();
   } catch (thrown) {
@@ -141,11 +144,13 @@ for (const kind of ['dragover', 'drop']) addEventListener(kind, (event) => event
 
 byId('upload-form').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault();
+  if (!chosen.length && event.timeStamp - sentAt < DOUBLE_CLICK) return;
   const usable = chosen.filter(({ file }) => !objection(file));
   if (!usable.length) {
     setText(byId('form-problem'), 'Choose a movie first.');
     return;
   }
+  sentAt = event.timeStamp;
   for (const { file, title } of usable) enqueue(file, details(title.value.trim() || file.name));
   clearForm();
   byId('transfers').lastElementChild?.scrollIntoView({ block: 'nearest' });
