@@ -48,7 +48,7 @@ function isLastNameFirst(heading) {
 
 /** What stands between commas, semicolons or tabs that are outside of quotes and angle brackets. @param {string} line */
 function fieldsOf(line) {
-  const found = line.match(/(?:"(?:[^"]|"")*"|<[^>]*>|[^,;\t"<])+|["<]/g) ?? [];
+  const found = line.match(/(?:"(?:[^"]|"")*"|<[^<>]*>|[^,;\t"<])+|["<]/g) ?? [];
   return found.map((field) => field.replaceAll(/"((?:[^"]|"")*)"/g, (_, inner) => inner.replaceAll('""', '"')).trim()).filter(Boolean);
 }
 

@@ -6,14 +6,17 @@ import re
 import unicodedata
 
 from service.domain.errors import InvalidParameter
+from service.domain.visible import EMBEDDINGS, MARKS, is_blank
 
 MAX_NAME = 100
 _LONGEST, _LONGEST_LOCAL = 254, 64
 _ATOM = r"[^\s<>()\[\]\\,;:\"@.]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*\Z")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z")
-_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_TURNS = MARKS | EMBEDDINGS
 """Characters that turn the direction of what follows them, so that it reads as something else."""
+_LONGEST_TYPED = 4 * _LONGEST
+"""More is no address in any way of typing one, and would take the machine a second to read."""
 _NAMED = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<email>[^<>]*)>\s*\Z", re.DOTALL)
 
 
@@ -23,6 +26,8 @@ def normal_email(email: str, parameter: str = "email") -> str:
     What it returns holds no space, control character, quote, bracket or comma, so it cannot be anything but one address
     wherever it is put. Raises InvalidParameter (of `parameter`) for what is no address.
     """
+    if len(email) > _LONGEST_TYPED:
+        raise InvalidParameter(parameter, "is not an e-mail address")
     clean = unicodedata.normalize("NFKC", email).strip().lower()
     local, _, domain = clean.rpartition("@")
     try:
@@ -43,13 +48,16 @@ def named_address(text: str) -> tuple[str, str]:
 
 
 def checked_name(name: str, email: str, parameter: str = "name") -> str:
-    """A person's name, trimmed, in one line; the address's first part where there is none. Raises InvalidParameter."""
+    """A person's name, trimmed, in one line; the address's first part where there is none to be seen.
+
+    Raises InvalidParameter.
+    """
     clean = unicodedata.normalize("NFC", name).strip()
     if not all(_visible(c) for c in clean):
         raise InvalidParameter(parameter, "must not hold control characters")
     if len(clean) > MAX_NAME:
         raise InvalidParameter(parameter, f"must have at most {MAX_NAME} characters")
-    return clean or email.partition("@")[0]
+    return email.partition("@")[0] if is_blank(clean) else clean
 
 
 def _visible(character: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from service.domain.errors import InvalidParameter, LabelTaken
+from service.domain.visible import is_blank
 
 MAX_MARKERS = 50
 MAX_LABEL = 100
@@ -88,7 +89,7 @@ def checked_label(label: Any, name: str = "label") -> str:
     if not isinstance(label, str):
         raise InvalidParameter(name, "must be text")
     clean = unicodedata.normalize("NFC", label).strip()
-    if not 1 <= len(clean) <= MAX_LABEL:
+    if is_blank(clean) or len(clean) > MAX_LABEL:
         raise InvalidParameter(name, f"must have 1 to {MAX_LABEL} characters")
     if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in clean):
         raise InvalidParameter(name, "must not hold control characters")

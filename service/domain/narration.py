@@ -7,6 +7,7 @@ from typing import Any
 
 from service.domain.audit import OPERATOR
 from service.domain.failures import CANCELLED
+from service.domain.visible import is_blank, without_embeddings
 
 Named = Callable[[str, str], str | None]
 """(`user`, `movie` or `course`; id) -> what people call it, or None for what is gone or unknown."""
@@ -32,7 +33,8 @@ def sentence(event: Mapping[str, Any], named: Named) -> str:
 
     def called(kind: str, id_name: str, otherwise: str) -> str:
         identity = event.get(id_name)
-        return (named(kind, identity) if identity else None) or otherwise
+        name = without_embeddings(named(kind, identity) or "") if identity else ""
+        return otherwise if is_blank(name) else name
 
     who = "An operator" if event.get("user_id") == OPERATOR else called("user", "user_id", "Somebody")
     movie = called("movie", "movie_id", "")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.domain.access import Actor, check_edit, check_read
+from service.domain.address import MAX_NAME, checked_name
 from service.domain.errors import (
     BeingEdited,
     BeingTraced,
@@ -18,8 +19,8 @@ from service.domain.errors import (
     OutcomeUnknown,
     UserNotFound,
 )
-from service.domain.markers import checked_label
 from service.domain.movie import Movie, movie_from_row
+from service.domain.visible import is_blank, without_embeddings
 from service.store import conditions as when
 from service.store.expressions import Condition
 from service.store.stores import Stores
@@ -106,22 +107,29 @@ async def rename_self(stores: Stores, actor: Actor, user_id: str, name: Any) -> 
     """A person's own name. Raises NoRight, InvalidParameter, UserNotFound, Unavailable."""
     if user_id != actor.user_id:
         raise NoRight(what="change another person's name")
-    clean = checked_label(name, "value")
+    if not isinstance(name, str):
+        raise InvalidParameter("value", "must be text")
+    clean = checked_name(name, "", "value")
+    if not clean:
+        raise InvalidParameter("value", f"must have 1 to {MAX_NAME} characters")
     if not await stores.people.set_user(user_id, {"user_name": clean}):
         raise UserNotFound
     return clean
 
 
 def checked_words(value: Any, longest: int, name: str) -> str:
-    """Text that people wrote, trimmed. Raises InvalidParameter."""
+    """Text that people wrote, trimmed, without what would turn the text around it; empty where nothing can be seen.
+
+    Raises InvalidParameter.
+    """
     if not isinstance(value, str):
         raise InvalidParameter(name, "must be text")
-    clean = value.strip()
+    clean = without_embeddings(value).strip()
     if len(clean) > longest:
         raise InvalidParameter(name, f"must have at most {longest} characters")
     if any(ord(c) < 32 and c not in "\n\r\t" for c in clean):
         raise InvalidParameter(name, "must not hold control characters")
-    return clean
+    return "" if is_blank(clean) else clean
 
 
 async def _set_living(stores: Stores, movie: Movie, details: Mapping[str, Any]) -> Movie:

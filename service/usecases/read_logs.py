@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from service.domain.access import Actor, knows_all_of, may_read_event
+from service.domain.access import Actor, knows_all_of, may_read, may_read_event
 from service.domain.audit import for_readers
 from service.domain.movie import Movie, movie_from_row
 from service.domain.narration import sentence
@@ -81,7 +81,7 @@ async def read_logs(stores: Stores, actor: Actor, wanted: Wanted) -> Found:
                     found.events.append(event)
             if found.more:
                 break
-    named = await _names(stores, found.events)
+    named = await _names(stores, actor, found.events)
     found.events = [{**_shown(actor, event), "sentence": sentence(event, named)} for event in found.events]
     return found
 
@@ -159,13 +159,17 @@ async def _merged(trails: list[AsyncIterator[Item]]) -> AsyncGenerator[Item, Non
         await refill(place, trail)
 
 
-async def _names(stores: Stores, events: list[dict[str, Any]]) -> Callable[[str, str], str | None]:
-    """What people call the users, movies and courses of these events; three reads, however many there are."""
+async def _names(stores: Stores, actor: Actor, events: list[dict[str, Any]]) -> Callable[[str, str], str | None]:
+    """What people call the users, movies and courses of these events; three reads, however many there are.
+
+    A movie that the reader may not see any more is not named: it may be called otherwise by now.
+    """
     people = {event[name] for event in events for name in ("user_id", "subject_user_id") if name in event}
     movies = {event["movie_id"] for event in events if "movie_id" in event}
     courses = {event["course_id"] for event in events if "course_id" in event}
     rows = await stores.database.get_many(MOVIES, [{"movie_id": movie_id} for movie_id in sorted(movies)])
-    called: dict[tuple[str, str], str | None] = {("movie", row["movie_id"]): row.get("title") for row in rows}
+    seen = [row for row in rows if may_read(actor, movie_from_row(row))]
+    called: dict[tuple[str, str], str | None] = {("movie", row["movie_id"]): row.get("title") for row in seen}
     called |= {("user", user["user_id"]): user.get("user_name") for user in await stores.people.users(people)}
     called |= {
         ("course", course["course_id"]): course.get("course_name") for course in await stores.people.courses(courses)

@@ -112,6 +112,28 @@ async def test_a_movie_that_is_shown_to_the_course_takes_its_history_along(lab: 
     assert [entry["ipaddr"] for entry in own] == ["192.0.2.7"] * 12, "her own doings she knows all of"
 
 
+async def test_a_movie_that_is_hidden_again_takes_its_history_and_its_present_title_away(lab: Lab) -> None:
+    """Who did something with it still reads that he did, and not what the movie is called by now."""
+    stores, people = lab.runtime.stores, lab.people
+    movie_id = await lab.movie(published=True, title="A title for later")
+    for number, person in enumerate((people.ada, people.ben)):
+        now = BEGAN + 9000 + number
+        item = event(stores.ids.log_id(now), "movie.lease.taken-over", now, user_id=person.user_id, movie_id=movie_id,
+                     course_id="bio", ipaddr="192.0.2.7", request_key="a-wish")  # fmt: skip
+        await stores.database.write(stores.audit.event_write(item))
+
+    async def read(person: Person) -> list[str]:
+        answer = await lab.get("/api/get-logs", person, start_time=BEGAN + 9000, end_time=BEGAN + 9100)
+        return [entry["sentence"].partition(" took ")[2] for entry in answer.json()["logs"]]
+
+    named, unnamed = "over editing “A title for later”.", "over editing a movie."
+    assert await read(people.ben) == [named, named]
+    hidden = await lab.post("/api/set-metadata", people.ada, set_movie_id=movie_id, property="published", value="0")
+    assert hidden.status_code == 200, hidden.text
+    assert await read(people.ben) == [unnamed]
+    assert await read(people.ada) == [named, named]
+
+
 async def test_a_span_of_time_holds_both_its_ends(trail: Trail) -> None:
     root = trail.lab.people.root
     assert await trail.numbers(root, start_time=BEGAN + 2, end_time=BEGAN + 5) == [5, 4, 3, 2]
