@@ -26,7 +26,7 @@ export class TransferCard {
     this.warnings = make('ul', { class: 'warnings' });
     this.picture = make('img', { class: 'first-picture', alt: '', width: 320, height: 240, hidden: true });
     this.open = make('a', { class: 'button primary open', hidden: true, text: 'Analyze it' });
-    this.rotate = make('button', { type: 'button', class: 'rotate', hidden: true, text: 'Turn by 90°', onclick: () => void this.#turn() });
+    this.rotate = make('button', { type: 'button', class: 'rotate', hidden: true, text: 'Rotate by 90°', onclick: () => void this.#turn() });
     this.again = make('button', { type: 'button', class: 'again', hidden: true, text: 'Try again', onclick: () => onAgain(transfer) });
     this.stop = make('button', { type: 'button', class: 'quiet stop', text: 'Stop', onclick: () => transfer.stop() });
     const body = make('div', { class: 'transfer-body' }, this.said, this.warnings, make('div', { class: 'row' }, this.open, this.again, this.rotate, this.stop));

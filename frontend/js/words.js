@@ -78,12 +78,17 @@ export function facts(state) {
   return parts.join(' · ');
 }
 
-/** Seconds until the trace is through, by its pace so far; null while that says nothing. @param {State} state @param {number} now seconds */
-export function secondsLeft(state, now) {
+/** Frames a second of the trace so far; null while that says nothing. @param {State} state @param {number} now seconds */
+export function tracePace(state, now) {
   const { progress } = state;
   if (!progress || progress.frame - progress.first < 3) return null;
-  const pace = (progress.frame - progress.first) / Math.max(0.5, now - progress.at);
-  return (lastFrameToTrace(state) - progress.frame) / pace;
+  return (progress.frame - progress.first) / Math.max(0.5, now - progress.at);
+}
+
+/** Seconds until the trace is through, by its pace so far; null while that says nothing. @param {State} state @param {number} now seconds */
+export function secondsLeft(state, now) {
+  const pace = tracePace(state, now);
+  return state.progress && pace ? (lastFrameToTrace(state) - state.progress.frame) / pace : null;
 }
 
 /** @param {State} state */
@@ -94,13 +99,16 @@ export const lastFrameToTrace = (state) =>
 export function tracingSentence(state, now) {
   if (state.metadata?.resuming) return 'The computer that was tracing stopped. Another one goes on from there by itself.';
   const frame = state.progress?.frame ?? 0;
-  const left = secondsLeft(state, now);
+  const [pace, left] = [tracePace(state, now), secondsLeft(state, now)];
   const backward = state.metadata?.tracking_lock?.backward_frame;
   if (typeof backward === 'number' && frame <= (state.progress?.first ?? 0)) {
     return `Following your later markers backwards: frame ${backward}. Then forwards to frame ${lastFrameToTrace(state)}.`;
   }
   if (!state.progress || frame <= state.progress.first) return 'Waiting for its turn.';
-  return `Tracing frame ${frame} of ${lastFrameToTrace(state)}${left === null ? '' : ` · ${duration(left)} left`}`;
+  const said = [`Tracing frame ${frame} of ${lastFrameToTrace(state)}`];
+  if (pace !== null) said.push(`${pace < 10 ? tidy(Number(pace.toFixed(1))) : Math.round(pace)} frames a second`);
+  if (left !== null) said.push(`${duration(left)} left`);
+  return said.join(' · ');
 }
 
 /** @param {State} state @param {number} now seconds @returns {Banner | null} */

@@ -18,7 +18,7 @@ _SENTENCES = {
     "movie.inspection.completed": "The inspection of {movie} ended well: it has {frames}.",
     "movie.inspection.failed": "{movie} cannot be used: {why}",
     "movie.tracing.started": "{who} started to trace {movie}.",
-    "movie.tracing.completed": "The trace of {movie} ended well: {frames}{after}.",
+    "movie.tracing.completed": "The trace of {movie} ended well{after}: {frames} followed.",
     "movie.tracing.failed": "The trace of {movie} ended without a result{after}: {why}",
     "movie.tracing.cancelled": "{who} cancelled the trace of {movie}{after}.",
     "movie.lease.taken-over": "{who} took over editing {movie}.",

@@ -12,10 +12,8 @@ timestamps, where it has them. That is the movie's clock; between two pictures o
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
 from service.usecases.trackpoint_sheet import (
     Sheet,
@@ -107,17 +105,6 @@ def xlsx_file(movie: Mapping[str, Any], sheet: Sheet, out: BinaryIO) -> None:
     document["fpm"] = fpm_of(movie)
     document["trim_start_frame"], document["trim_end_frame"] = trim_of(movie)
     write_workbook(out, sheet, document, results(sheet.tracks(), sheet.scale, fpm_of(movie)))
-
-
-def content_disposition(filename: str) -> str:
-    """`attachment` with the name twice, as RFC 6266 asks: plain ASCII for old clients, UTF-8 for the others.
-
-    Control characters, quotes, slashes and backslashes are gone from both; an empty name becomes "download".
-    """
-    clean = "".join(c for c in filename if c.isprintable() and c not in '"\\/').strip(" .") or "download"
-    plain = unicodedata.normalize("NFKD", clean).encode("ascii", "ignore").decode().strip() or "download"
-    plain = plain.replace("%", "_").replace(";", "_")
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(clean, safe='')}"
 
 
 def quoted(text: str) -> str:

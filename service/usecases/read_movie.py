@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from service.domain.access import Actor, check_read, may_edit
+from service.domain.attachment import called_after
 from service.domain.errors import InvalidParameter
 from service.domain.markers import MarkerMap, default_points, shown_point, with_markers_of
 from service.domain.movie import FAILED, Movie, condition, frame_shows
@@ -123,13 +124,13 @@ def analysis_lock(movie: Movie, now: int, actor: Actor, lease_id: str | None = N
 
 
 async def links(stores: Stores, movie: Movie) -> dict[str, str]:
-    """Signed links to what exists."""
-    found = {}
-    for urn_name, url_name in LINKS.items():
-        urn = movie.row.get(urn_name)
-        if urn:
-            found[url_name] = await stores.objects.link(stores.objects.key_of(urn))
-    return found
+    """Signed links to what exists. The labelled movie is saved under the movie's title; a player plays it as well."""
+    named = {"movie_traced_urn": called_after(movie.row.get("title"), "traced.mp4")}
+    return {
+        url_name: await stores.objects.link(stores.objects.key_of(urn), disposition=named.get(urn_name))
+        for urn_name, url_name in LINKS.items()
+        if (urn := movie.row.get(urn_name))
+    }
 
 
 async def frames(stores: Stores, movie: Movie, first: int, count: int) -> dict[str, dict[str, Any]]:

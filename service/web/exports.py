@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, cast
 
 from flask import Blueprint, Response, send_file
 
-from service.usecases.export_trackpoints import content_disposition, csv_lines, json_pieces, xlsx_file
+from service.domain.attachment import called_after
+from service.usecases.export_trackpoints import csv_lines, json_pieces, xlsx_file
 from service.usecases.read_movie import readable, trackpoints
 from service.usecases.trackpoint_sheet import Gathering, Sheet
 from service.web.auth import caller
@@ -42,8 +43,7 @@ async def get_movie_trackpoints() -> Response:
         answer = send_file(await asyncio.to_thread(_workbook, about, sheet), mimetype=_XLSX, etag=False)
     else:
         answer = Response(_pieces(json_pieces(about, sheet)), mimetype="application/json")
-    title = str(movie.row.get("title") or "movie")[:80]
-    answer.headers["Content-Disposition"] = content_disposition(f"{title} trackpoints.{asked.format}")
+    answer.headers["Content-Disposition"] = called_after(movie.row.get("title"), f"trackpoints.{asked.format}")
     answer.headers["Cache-Control"] = "no-store"
     return answer
 

@@ -23,6 +23,7 @@ _ROOMS = {
     "directory": "People and events",
     "admin": "Administration",
     "health": "The service itself",
+    "sample": "The sample movie",
     "reference": "This description",
     "pages": "Pages",
 }
@@ -173,7 +174,7 @@ def _table(caption: str, of: str, head: tuple[str, ...], rows: Iterable[tuple[st
     top = "".join(f'<th scope="col">{_h(cell)}</th>' if cell else "<td></td>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{_h(caption)}: {_h(of)}">'
+        f'<div class="table-box" tabindex="0" role="region" aria-label="{_h(caption)}: {_h(of)}">'
         f"<table><caption>{_h(caption)}</caption>"
         f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -86,7 +86,7 @@ async def test_a_movie_that_lies_on_its_side_is_turned_where_it_was_sent_a22(
     for size in (lying, standing, lying):
         await expect(page.get_by_role("link", name="Analyze it")).to_be_visible(timeout=30_000)
         await page.wait_for_function(shown, arg=size)
-        await page.get_by_role("button", name="Turn by 90°").dblclick()  # a double click is one wish (A23)
+        await page.get_by_role("button", name="Rotate by 90°").dblclick()  # a double click is one wish (A23)
         await expect(page.get_by_role("link", name="Analyze it")).to_be_hidden()
 
 

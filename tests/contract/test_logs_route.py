@@ -157,7 +157,7 @@ async def test_each_entry_says_in_words_what_happened(trail: Trail) -> None:
     assert told == {
         0: "Ada uploaded “Bean”.",
         1: "Ada started to trace “Bean”.",
-        2: "The trace of “Bean” ended well: 10 frames after 3 seconds.",
+        2: "The trace of “Bean” ended well after 3 seconds: 10 frames followed.",
         3: "Eve uploaded “Pea {who}”.",
         4: "The trace of “Pea {who}” ended without a result after 10 minutes: It looks cut off.",
         5: "Teacher started to trace “Bean”.",

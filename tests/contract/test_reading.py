@@ -186,6 +186,21 @@ async def test_signed_links_lead_to_what_exists(lab: Lab) -> None:
     assert (part.status_code, part.content) == (206, b"234")
 
 
+async def test_a_labelled_movie_is_saved_under_its_movies_title_and_the_source_under_its_own_name(lab: Lab) -> None:
+    movie_id = await lab.movie(title="Bean: \"blue\" ü")
+    objects = lab.runtime.stores.objects
+    key = f"movies/{movie_id}/job/traced.mp4"
+    for stored in (key, f"movies/{movie_id}/movie"):
+        await objects.put(stored, b"0123456789", "video/mp4")
+    named = await lab.row(movie_id) | {"movie_traced_urn": objects.urn(key)}
+    await lab.runtime.stores.database.write(Put(MOVIES, named))
+    metadata = (await poll(lab, movie_id)).json()["metadata"]
+    async with httpx.AsyncClient() as store:
+        labelled, source = [await store.get(metadata[f"movie_{kind}_url"]) for kind in ("traced", "data")]
+    assert labelled.headers["content-disposition"].endswith("filename*=UTF-8''Bean%3A%20blue%20%C3%BC%20traced.mp4")
+    assert "content-disposition" not in source.headers
+
+
 async def test_a_row_of_the_older_service_can_be_read(lab: Lab) -> None:
     movie_id = lab.runtime.stores.ids.movie_id()
     old = {

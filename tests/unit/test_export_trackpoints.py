@@ -12,7 +12,8 @@ from typing import Any
 import openpyxl
 import pytest
 
-from service.usecases.export_trackpoints import content_disposition, csv_lines, json_document, json_pieces, xlsx_file
+from service.domain.attachment import content_disposition
+from service.usecases.export_trackpoints import csv_lines, json_document, json_pieces, xlsx_file
 from service.usecases.trackpoint_sheet import sheet_of
 
 MOVIE = {"title": "=Movie", "width": 480, "height": 360, "total_frames": 9, "fps": "20", "fpm": "2",

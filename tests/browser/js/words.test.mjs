@@ -92,7 +92,8 @@ test('time left comes from the pace so far, and only once that says something', 
   assert.equal(w.secondsLeft(state, NOW), null);
   state = run(state, { type: 'movie/loaded', metadata: { ...lock(99), total_frames: 300 }, frames: null, replace: false, now: NOW + 10 });
   assert.ok(Math.abs(w.secondsLeft(state, NOW + 10) - (200 / 99) * 10) < 0.01);
-  assert.equal(w.tracingSentence(state, NOW + 10), 'Tracing frame 99 of 299 · 20 s left');
+  assert.equal(w.tracingSentence(state, NOW + 10), 'Tracing frame 99 of 299 · 9.9 frames a second · 20 s left');
+  assert.match(w.tracingSentence(state, NOW + 1), / · 99 frames a second · 2 s left$/);
 });
 
 test('a retrace between placed frames says that it looks back first', () => {
