@@ -30,6 +30,7 @@ import { banner, clockInFull, facts, trimOffer } from './words.js';
 /** @typedef {model.State} State */
 
 const RATE = 'tiptrace.rate';
+const NO_MOVIE = 'This address names no movie. Choose one from the list of movies.';
 
 const movieId = new URLSearchParams(location.search).get('movie_id') ?? '';
 const store = model.createStore(model.initialState(movieId));
@@ -74,7 +75,7 @@ const poller = new Poller({
   onProblem: (problem, failures) => {
     if (problem.kind === 'signed-out') goToSignIn();
     else if (problem.retryable) store.dispatch({ type: 'connection/failed', failures });
-    else store.dispatch({ type: 'movie/failed', message: problem.message });
+    else store.dispatch({ type: 'movie/failed', message: problem.status === 400 && !store.state.metadata ? NO_MOVIE : problem.message });
   },
 });
 const lease = new LeaseKeeper({ store, reread: () => void poller.poke() });
@@ -319,4 +320,4 @@ byId('rate').addEventListener('change', () => localStorage.setItem(RATE, byId('r
 render(store.state, null);
 void openSession().then((user) => store.dispatch({ type: 'session/opened', user }));
 if (movieId) void poller.poke();
-else store.dispatch({ type: 'movie/failed', message: 'No movie was named. Choose one from the list of movies.' });
+else store.dispatch({ type: 'movie/failed', message: NO_MOVIE });

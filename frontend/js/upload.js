@@ -1,6 +1,6 @@
 // @ts-check
 /** The upload page: files are chosen and named, then each goes its way; several wait for each other. */
-import { sampleMovie } from './api.js';
+import { address, sampleMovie } from './api.js';
 import { byId, make, setText, show } from './dom.js';
 import { asProblem } from './problem.js';
 import { goToSignIn, openSession } from './session.js';
@@ -9,12 +9,13 @@ import { Transfer } from './transfer.js';
 import { TransferCard } from './transfer_card.js';
 import { megabytes, plural } from './words.js';
 
-const MOST_BYTES = 268_435_456;
 const MOST_FILES = 50;
 const DOUBLE_CLICK = 1000; // ms: the second half of one is no wish of its own
 const KINDS = byId('drop-facts').textContent;
 
-/** @type {{file: File, title: HTMLInputElement}[]} */
+/** Bytes that the service takes; unknown until it has said so, and it checks them itself. */
+let most = Infinity;
+/** @type {{file: File, title: HTMLInputElement}[]} those that can be sent */
 let chosen = [];
 /** @type {Transfer[]} that have not been sent yet, in order */
 const queue = [];
@@ -22,36 +23,44 @@ const queue = [];
 let sending = null;
 let sentAt = -Infinity;
 
-/** Why this file need not even be sent, or null. @param {{size: number, type: string, name: string}} file @returns {string | null} */
-export function objection({ size, type, name }) {
+/** Why this file need not even be sent, or null. @param {File} file @returns {string | null} */
+function objection({ size, type, name }) {
   if (size === 0) return `${name} is empty. Choose the movie itself.`;
-  if (size > MOST_BYTES) return `${name} has ${megabytes(size)}; up to ${megabytes(MOST_BYTES)} can be taken. Export it with smaller frames or fewer pictures.`;
+  if (size > most) return `${name} has ${megabytes(size)}; up to ${megabytes(most)} can be taken. Export it with smaller frames or fewer pictures.`;
   if (/^(image|text|audio)\//.test(type)) return `${name} is not a movie. Choose the movie itself.`;
   return null;
 }
 
 /** @param {string} name of a file */
-export const titleOf = (name) => name.replace(/\.[^.]+$/, '').replace(/_+/g, ' ').trim() || name;
+const titleOf = (name) => name.replace(/\.[^.]+$/, '').replace(/_+/g, ' ').trim() || name;
 
 /** @param {File[]} files */
 function choose(files) {
   if (!files.length) return;
   const titles = new Map(chosen.map(({ file, title }) => [file.name, title.value]));
-  chosen = files.slice(0, MOST_FILES).map((file) => {
+  const objections = files.map(objection).filter(Boolean);
+  const usable = files.filter((file) => !objection(file));
+  if (usable.length > MOST_FILES) objections.push(`Up to ${MOST_FILES} files can be chosen at once; the first ${MOST_FILES} were taken.`);
+  chosen = usable.slice(0, MOST_FILES).map((file) => {
     const title = make('input', { type: 'text', maxlength: 200, autocomplete: 'off', required: true });
     title.value = titles.get(file.name) ?? titleOf(file.name);
     return { file, title };
   });
+  setText(byId('form-problem'), objections.join(' '));
+  byId('send').disabled = chosen.length === 0;
+  byId('drop').classList.toggle('chosen', chosen.length > 0);
   const one = chosen.length === 1;
   byId('chosen').replaceChildren(...chosen.map(({ file, title }) =>
     make('li', {}, make('label', {}, one ? 'Title' : `Title of ${file.name}`, title), make('span', { class: 'muted', text: megabytes(file.size) }))));
+  if (!chosen.length) return invite('Drop a movie here, or choose files');
   setText(byId('drop-text'), one ? chosen[0].file.name : plural(chosen.length, 'file'));
   setText(byId('drop-facts'), `${megabytes(chosen.reduce((sum, { file }) => sum + file.size, 0))} · choose others`);
-  byId('drop').classList.add('chosen');
-  const objections = chosen.map(({ file }) => objection(file)).filter(Boolean);
-  if (files.length > MOST_FILES) objections.push(`Up to ${MOST_FILES} files can be chosen at once; the first ${MOST_FILES} were taken.`);
-  setText(byId('form-problem'), objections.join(' '));
-  byId('send').disabled = chosen.every(({ file }) => objection(file));
+}
+
+/** Nothing is chosen: say what to do, and what is taken. @param {string} [sentence] */
+function invite(sentence) {
+  if (sentence) setText(byId('drop-text'), sentence);
+  setText(byId('drop-facts'), most < Infinity ? `${KINDS}, up to ${megabytes(most)} each` : KINDS);
 }
 
 /** @param {string} title @returns {import('./transfer.js').Details} the form as it stands now: an intent does not change when it is tried again */
@@ -107,21 +116,24 @@ function clearForm() {
   byId('chosen').replaceChildren();
   byId('file').value = '';
   byId('drop').classList.remove('chosen');
-  setText(byId('drop-text'), 'Drop another movie here, or choose files');
-  setText(byId('drop-facts'), KINDS);
+  invite('Drop another movie here, or choose files');
   setText(byId('form-problem'), '');
 }
 
 async function trySample() {
-  setText(byId('drop-facts'), 'The sample movie is being made.');
+  const making = byId('sample');
+  show(byId('upload-form'), false);
+  show(making, true);
   try {
     const file = await sampleMovie();
-    show(byId('upload-form'), true);
-    history.replaceState(null, '', location.pathname); // a page that is loaded again sends no second one
+    history.replaceState(null, '', address('upload')); // a page that is loaded again must not take a second one
     enqueue(file, { title: 'Sample: a bean that nods', description: 'A procedural plant whose path is known.', research_use: 0, credit_by_name: 0, fpm: 0.5 });
     clearForm();
   } catch (thrown) {
     setText(byId('form-problem'), asProblem(thrown).message);
+  } finally {
+    show(making, false);
+    show(byId('upload-form'), true);
   }
 }
 
@@ -144,14 +156,12 @@ for (const kind of ['dragover', 'drop']) addEventListener(kind, (event) => event
 
 byId('upload-form').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault();
-  if (!chosen.length && event.timeStamp - sentAt < DOUBLE_CLICK) return;
-  const usable = chosen.filter(({ file }) => !objection(file));
-  if (!usable.length) {
-    setText(byId('form-problem'), 'Choose a movie first.');
+  if (!chosen.length) {
+    if (event.timeStamp - sentAt >= DOUBLE_CLICK) setText(byId('form-problem'), 'Choose a movie first.');
     return;
   }
   sentAt = event.timeStamp;
-  for (const { file, title } of usable) enqueue(file, details(title.value.trim() || file.name));
+  for (const { file, title } of chosen) enqueue(file, details(title.value.trim() || file.name));
   clearForm();
   byId('transfers').lastElementChild?.scrollIntoView({ block: 'nearest' });
 });
@@ -159,5 +169,8 @@ addEventListener('beforeunload', (event) => {
   if (sending?.busy || queue.length) event.preventDefault();
 });
 void openSession().then((user) => {
+  most = user?.max_upload_bytes ?? Infinity;
+  if (!chosen.length) invite();
+  else if (chosen.some(({ file }) => objection(file))) choose(chosen.map(({ file }) => file));
   if (user && new URLSearchParams(location.search).has('sample')) void trySample();
 });

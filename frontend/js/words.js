@@ -203,10 +203,13 @@ export function savingWord(state) {
   return state.savedAt ? { word: 'saved', tone: 'calm' } : null;
 }
 
-/** What to do before the first trace, or nothing. @param {State} state */
+/** What to do before the first trace, and on the first frame after it, from where nothing can be retraced; or nothing. @param {State} state */
 export function traceHint(state) {
   const { size } = state;
-  if (!size || state.lease.kind !== 'held' || hasResults(state)) return '';
+  if (!size || state.lease.kind !== 'held') return '';
+  if (hasResults(state)) {
+    return state.frame <= trimStart(state) ? 'Does a marker go astray? Go to the frame where it does, move it there, and retrace from that frame.' : '';
+  }
   const home = markersAt(state, trimStart(state)).filter((marker) => rulerMillimetres(marker.label) === null && isOnItsDefault(marker, size));
   return home.length ? `${home[0].label} is still where a new movie carries it. Drag it onto the tip of the plant first.` : '';
 }

@@ -256,6 +256,7 @@ class Myself(Part):
     course_name: str
     roles: list[str]
     admin_of: list[str] = Field(description="Courses that the caller administers.")
+    max_upload_bytes: int = Field(description="The longest movie that this service takes.")
 
 
 class KeyChecked(Answer):

@@ -34,6 +34,7 @@ async def check_api_key() -> Response:
         "course_name": context["course_name"] if context else "",
         "roles": roles,
         "admin_of": sorted(actor.admin_of),
+        "max_upload_bytes": stores().policy.max_upload_bytes,
     }
     return said(user=user, course_context=context)
 

@@ -151,6 +151,22 @@ async def test_every_page_fits_and_can_be_read_in_light_and_dark(
         await at.shoot(f"{name}-{width}-{scheme}")
 
 
+async def test_a_long_title_gives_way_in_the_head_and_nothing_else_does(
+    new_movie: Makes, teacher: Person, visit: Opens
+) -> None:
+    at = await visit(teacher)
+    await at.analyze(new_movie("A bean in blue light, " * 8))
+    await expect(at.page.locator("#to-course")).to_be_visible()
+    await expect(at.page.locator("#user-name")).to_have_text("Bo Field")
+    cut = await at.page.locator("#user-name, #course-name, #movie-title").evaluate_all(
+        "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.id)"
+    )
+    assert cut == ["movie-title"]
+    tops = await at.page.locator(".places a").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
+    assert len(set(tops)) == 1, "the places stand on one line"
+    await at.shoot("analyze-long-title-1280-light")
+
+
 async def test_everything_that_can_be_used_has_a_name(ada: Person, traced_movie: str, visit: Opens) -> None:
     at = await visit(ada)
     for path in ("/", "/upload", "/signin", f"/analyze?movie_id={traced_movie}"):

@@ -31,6 +31,10 @@ async def test_a_traced_movie_is_played_and_taken_home_from_the_list(
     async with page.expect_download() as arriving:
         await card.get_by_role("link", name="Download Excel").click()
     assert (await arriving.value).suggested_filename.endswith(".xlsx")
+    await card.locator("summary").click()
+    async with page.expect_download() as arriving:
+        await card.get_by_role("button", name="Download traced movie").click()
+    assert (await arriving.value).suggested_filename == "Bean in blue light traced.mp4"
 
 
 async def test_what_was_deleted_long_ago_is_found_and_brought_back(new_movie: Makes, ada: Person, visit: Opens) -> None:

@@ -62,3 +62,15 @@ async def test_a_file_that_never_came_and_one_that_cannot_be_used_are_told_apart
     await _cannot_edit(at, "This file has sound but no picture. Choose the movie itself.")
     await at.page.get_by_role("button", name="Upload another file").click()
     await expect(at.page.get_by_role("heading", name="Upload movies")).to_be_visible()
+
+
+async def test_an_address_that_names_no_movie_says_so_and_leads_back(ada: Person, visit: Opens) -> None:
+    """A link that was cut off in a mail."""
+    at = await visit(ada)
+    at.watch.expected.append("400 (Bad Request)")
+    await at.open("/analyze?movie_id=m-cut-o")
+    await expect(at.page.locator("#banner-text")).to_have_text(
+        "This address names no movie. Choose one from the list of movies."
+    )
+    await at.page.get_by_role("button", name="Back to the movies").click()
+    await expect(at.page.get_by_role("heading", name="Movies", exact=True)).to_be_visible()

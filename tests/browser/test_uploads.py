@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.site import HEIGHT, WIDTH, Filmed, Site
+from tests.browser.site import HEIGHT, WIDTH, Filmed, Person, Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -26,6 +26,8 @@ async def test_several_files_go_one_after_the_other_and_what_is_no_movie_stays_b
     await at.open("/upload")
     await page.set_input_files("#file", [tmp_path / name for name in ("root_one.mp4", "notes.txt", "root_two.mp4")])
     await expect(page.locator("#form-problem")).to_have_text("notes.txt is not a movie. Choose the movie itself.")
+    await expect(page.get_by_label("Title of")).to_have_count(2)
+    await expect(page.locator("#drop-text")).to_have_text("2 files")
     await page.get_by_label("Title of root_two.mp4").fill("The second root")
     await page.get_by_label("Time between two pictures").fill("2")
     await at.shoot("upload-chosen-1280-light")
@@ -90,11 +92,37 @@ async def test_a_movie_that_lies_on_its_side_is_turned_where_it_was_sent_a22(
         await expect(page.get_by_role("link", name="Analyze it")).to_be_hidden()
 
 
+async def test_a_file_that_is_longer_than_the_service_takes_is_refused_before_it_is_read(
+    ada: Person, film: Filmed, visit: Opens
+) -> None:
+    """The limit is the operator's, not the page's."""
+    at = await visit(ada)
+
+    async def with_a_low_limit(route: Route) -> None:
+        answer = await route.fetch()
+        told = await answer.json()
+        assert told["user"]["max_upload_bytes"] == 268_435_456
+        told["user"]["max_upload_bytes"] = 3000
+        await route.fulfill(response=answer, json=told)
+
+    await at.page.route("**/api/check-api_key", with_a_low_limit)
+    await at.open("/upload")
+    await expect(at.page.locator("#drop-facts")).to_contain_text("others, up to 3 kB each")
+    await at.page.set_input_files("#file", film.path)
+    await expect(at.page.locator("#form-problem")).to_contain_text("up to 3 kB can be taken")
+    await expect(at.page.get_by_role("button", name="Upload")).to_be_disabled()
+    await expect(at.page.get_by_label("Title")).to_have_count(0)
+
+
 @pytest.mark.long
 async def test_whoever_has_no_movie_tries_the_sample(site: Site, visit: Opens) -> None:
     at = await visit(site.person("Joy Reed"))
     await at.open("/")
     await at.page.get_by_role("link", name="Try the sample movie").click()
-    await at.page.get_by_role("link", name="Analyze it").click(timeout=60_000)
+    await expect(at.page.get_by_text("A plant that never lived is being filmed for you.")).to_be_visible()
+    await at.shoot("upload-sample-1280-light")
+    await expect(at.page.get_by_role("link", name="Analyze it")).to_be_visible(timeout=60_000)
+    assert at.page.url.endswith("/upload"), "loaded again, the page takes no second sample"
+    await at.page.get_by_role("link", name="Analyze it").click()
     await expect(at.page.locator("#movie-title")).to_have_text("Sample: a bean that nods")
     await at.editable()

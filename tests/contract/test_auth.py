@@ -36,6 +36,7 @@ async def test_a_person_learns_who_he_is(lab: Lab) -> None:
         "course_name": "Bio 101",
         "roles": ["course_admin"],
         "admin_of": ["bio"],
+        "max_upload_bytes": lab.runtime.settings.max_upload_bytes,
     }
     assert (await lab.post(WHO, lab.people.root)).json()["user"]["roles"] == ["superadmin"]
     assert (await lab.post(WHO, lab.people.ada)).json()["user"]["roles"] == []

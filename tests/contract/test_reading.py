@@ -187,7 +187,7 @@ async def test_signed_links_lead_to_what_exists(lab: Lab) -> None:
 
 
 async def test_a_labelled_movie_is_saved_under_its_movies_title_and_the_source_under_its_own_name(lab: Lab) -> None:
-    movie_id = await lab.movie(title="Bean: \"blue\" ü")
+    movie_id = await lab.movie(title='Bean: "blue" ü')
     objects = lab.runtime.stores.objects
     key = f"movies/{movie_id}/job/traced.mp4"
     for stored in (key, f"movies/{movie_id}/movie"):

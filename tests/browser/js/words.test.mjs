@@ -122,6 +122,13 @@ test('a tip that was never placed is told before the first trace', () => {
   assert.equal(w.traceHint(loaded({})), '', 'not for those who only watch');
 });
 
+test('after a trace the first frame, from where nothing can be retraced, tells how a marker is corrected', () => {
+  const held = run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW });
+  const traced = { ...held, frames: { ...held.frames, 1: [{ label: 'Apex', x: 300, y: 300, status: 1 }] } };
+  assert.match(w.traceHint(traced), /Go to the frame where it does, move it there/);
+  assert.equal(w.traceHint(run(traced, { type: 'frame/shown', frame: 5 })), '', 'the button is there to be pressed');
+});
+
 test('an implausible scale is asked about (A19)', () => {
   const rulers = (far) => [{ label: 'Ruler 0mm', x: 10, y: 10 }, { label: 'Ruler 10mm', x: 10 + far, y: 10 }];
   assert.match(w.calibrationWords(loaded({}, { 0: rulers(4) })).text, /1 mm would be 0\.4 px/);
