@@ -53,6 +53,7 @@ export class TracePanel {
     byId('retrace').classList.toggle('primary', later);
     byId('trace').classList.toggle('primary', !later);
     setText(byId('trace-hint'), tracing ? '' : traceHint(state));
+    byId('trace-hint').classList.toggle('later', traced);
     show(byId('tracing'), tracing);
     if (tracing) {
       setText(byId('trace-sentence'), tracingSentence(state, now()));
