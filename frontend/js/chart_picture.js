@@ -71,7 +71,7 @@ function composed(title, data, series, look, pictures) {
       pen.fillStyle = one.color;
       pen.fillRect(MARGIN + left, middle - 3, 28, 6);
       pen.fillStyle = look.ink;
-      pen.fillText(one.label, MARGIN + left + 38, middle);
+      pen.fillText(one.label, MARGIN + left + 38, middle, WIDTH - 2 * MARGIN - left - 38);
     }
   });
   pictures.forEach((picture, at) => pen.drawImage(picture, MARGIN, top + at * PANEL));

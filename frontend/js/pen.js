@@ -10,6 +10,8 @@
  */
 import { PALETTE } from './geometry.js';
 
+const MOST_NAME = 160; // px of a marker's name in the frame: some twenty letters
+const MOST_FITTED = 500;
 const RING = 8;
 const LOUPE_RADIUS = 62;
 const LOUPE_MARGIN = LOUPE_RADIUS + 12;
@@ -39,7 +41,7 @@ export function paintMarker(pen, marker, at, { selected, named, width }) {
     pen.arc(at.x, at.y, 1.6, 0, Math.PI * 2);
     pen.fill();
   }
-  if (named) paintName(pen, at, marker.label + (lost ? ' · lost' : ''), selected, color, width);
+  if (named) paintName(pen, at, marker.label, lost, selected, color, width);
   pen.restore();
 }
 
@@ -53,9 +55,32 @@ function cross(pen, at, from, to) {
   pen.stroke();
 }
 
-/** @param {Pen} pen @param {Point} at @param {string} text @param {boolean} selected @param {string} color @param {number} canvasWidth */
-function paintName(pen, at, text, selected, color, canvasWidth) {
+/** Names that have been made to fit, by font and room. @type {Map<string, string>} */
+const fitted = new Map();
+
+/** A text that is no wider than this, its end left out where it must be. @param {Pen} pen @param {string} text @param {number} most px */
+export function fitting(pen, text, most) {
+  const key = `${pen.font} ${most} ${text}`;
+  let found = fitted.get(key);
+  if (found === undefined) {
+    const letters = Array.from(text);
+    let [fits, over] = pen.measureText(text).width <= most ? [letters.length, letters.length] : [0, letters.length];
+    while (over - fits > 1) {
+      const tried = (fits + over) >> 1;
+      if (pen.measureText(`${letters.slice(0, tried).join('')}…`).width <= most) fits = tried;
+      else over = tried;
+    }
+    found = fits === letters.length ? text : `${letters.slice(0, fits).join('').trimEnd()}…`;
+    if (fitted.size >= MOST_FITTED) fitted.clear();
+    fitted.set(key, found);
+  }
+  return found;
+}
+
+/** @param {Pen} pen @param {Point} at @param {string} name @param {boolean} lost @param {boolean} selected @param {string} color @param {number} canvasWidth */
+function paintName(pen, at, name, lost, selected, color, canvasWidth) {
   pen.font = `${selected ? 600 : 500} 12px system-ui, sans-serif`;
+  const text = fitting(pen, name, MOST_NAME) + (lost ? ' · lost' : ''); // the list beside the frame has it whole
   const width = pen.measureText(text).width + 22;
   const right = at.x + RING + 8 + width < canvasWidth;
   const x = right ? at.x + RING + 8 : at.x - RING - 8 - width;
