@@ -74,7 +74,7 @@ async def test_a_student_goes_from_a_sign_in_link_to_a_traced_movie_and_its_tabl
 
     async with page.expect_download() as arriving:
         await page.get_by_role("link", name="Excel").click()
-    book = openpyxl.load_workbook(await (await arriving.value).path(), read_only=True)
+    book = openpyxl.load_workbook(io.BytesIO((await (await arriving.value).path()).read_bytes()), read_only=True)
     assert book.sheetnames == ["Trackpoints", "Metadata", "Markers", "Chart Data", "Charts"]
 
 
