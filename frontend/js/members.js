@@ -100,7 +100,7 @@ export class Members {
 
   /** @param {string} email */
   async #sendLink(email) {
-    await this.#tell(async () => (await api.resendLink(email)).message.replace('this address', email));
+    await this.#tell(async () => (await api.resendLink(email)).message.replace('this address', () => email));
   }
 
   /** @param {string} userId @param {HTMLButtonElement} button */

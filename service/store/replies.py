@@ -60,15 +60,17 @@ def _take_items(
 
 
 def _read_message(response_dict: dict[str, Any], operation_model: Any, **_of_the_event: Any) -> None:
-    if response_dict["body"] or operation_model.output_shape is not None:
-        _json_reply(response_dict, operation_model)
+    _json_reply(response_dict, operation_model)
 
 
 def _json_reply(response_dict: dict[str, Any], operation_model: Any) -> dict[str, Any]:
     """The JSON object that the server sent, or NoAnswer.
 
-    A refusal says its kind. Anything else says nothing or something that this operation is known to say.
+    A refusal says its kind. Anything else says nothing or something that this operation is known to say; where the
+    operation has nothing to say, not even an object.
     """
+    if not response_dict["body"] and response_dict["status_code"] < 300 and operation_model.output_shape is None:
+        return {}
     try:
         reply = json.loads(response_dict["body"])
     except ValueError:
