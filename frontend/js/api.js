@@ -190,7 +190,10 @@ export function uploadFile(form, file, onProgress, signal) {
     };
     request.onload = () => {
       if (request.status >= 200 && request.status < 300) resolve();
-      else reject(new Problem({ kind: 'invalid', message: 'The store did not take the file. Try again.', status: request.status }));
+      else {
+        const kind = request.status === 429 || request.status >= 500 ? 'unreachable' : 'invalid'; // busy, or never
+        reject(new Problem({ kind, message: 'The store did not take the file. Try again.', status: request.status }));
+      }
     };
     request.onerror = () => reject(new Problem({ kind: 'unreachable', message: 'The connection broke while the file was being sent.' }));
     request.onabort = () => reject(new DOMException('Stopped', 'AbortError'));

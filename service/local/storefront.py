@@ -88,10 +88,11 @@ class Storefront:
 
 
 async def _take_in(objects: Objects, scope: Message, receive: Receive, send: Send, key: str, length: int) -> None:
-    """Store the form's file if it has exactly the length that was announced."""
-    with tempfile.TemporaryDirectory(prefix="tiptrace-upload-") as folder:
-        path = Path(folder) / "file"
-        try:
+    """Store the form's file if it has exactly the length that was announced. Raises StoreUnavailable, also for a full
+    disk: a browser keeps the file, and sends it again."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="tiptrace-upload-") as folder:
+            path = Path(folder) / "file"
             with path.open("wb") as file:
                 form = FileForm(_header(scope, b"content-type"), length, file.write)
                 while True:
@@ -102,10 +103,12 @@ async def _take_in(objects: Objects, scope: Message, receive: Receive, send: Sen
                     if not message.get("more_body", False):
                         break
                 form.end()
-        except WrongForm as error:
-            await _refuse(scope, receive, send, 400, "invalid_parameter", str(error))
-            return
-        await objects.upload(key, path, "application/octet-stream")
+            await objects.upload(key, path, "application/octet-stream")
+    except WrongForm as error:
+        await _refuse(scope, receive, send, 400, "invalid_parameter", str(error))
+        return
+    except OSError:
+        raise StoreUnavailable from None
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body", "body": b""})
 

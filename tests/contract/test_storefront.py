@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 import pytest
@@ -79,6 +81,19 @@ async def test_a_file_of_another_length_than_was_announced_is_not_stored(site: S
         sent = await site.http.post(url, data=fields, files={"file": ("movie", BYTES)})
         assert (sent.status_code, sent.json()["code"]) == (400, "invalid_parameter")
         assert await site.service.runtime.stores.objects.head(upload_key(movie_id)) is None
+
+
+async def test_a_file_for_which_there_is_no_room_can_be_sent_again(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    movie_id, fields, url = await site.announced()
+    with monkeypatch.context() as full:
+        full.setattr(tempfile, "tempdir", str(tmp_path / "full"))
+        sent = await site.http.post(url, data=fields, files={"file": ("movie", BYTES)})
+    assert (sent.status_code, sent.json()["error"]) == (503, True)
+    sent = await site.http.post(url, data=fields, files={"file": ("movie", BYTES)})
+    assert sent.status_code == 204, sent.text
+    assert await site.service.runtime.stores.objects.get(upload_key(movie_id)) == BYTES
 
 
 async def test_an_address_serves_one_deed_until_its_end_and_no_other_can_be_made_up(site: Site) -> None:

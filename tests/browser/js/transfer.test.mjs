@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { uploadFile } from '../../../frontend/js/api.js';
 import { Transfer } from '../../../frontend/js/transfer.js';
 import { turn } from '../../../frontend/js/turn.js';
 
@@ -104,4 +105,11 @@ test('a movie that somebody holds is not turned', async () => {
   server['acquire-movie-analysis-lease'] = () => fine({ lease_id: null, message: 'Bo is editing this movie.' });
   await assert.rejects(turn('m1', 90), /Bo is editing/);
   assert.deepEqual(asked, ['acquire-movie-analysis-lease']);
+});
+
+test('a store that is busy is asked again, one that refuses the file is not', async () => {
+  for (const [status, retryable] of [[503, true], [429, true], [400, false], [403, false]]) {
+    store = (request) => Object.assign(request, { status }).onload();
+    await assert.rejects(uploadFile({ url: 'http://store.test', fields: {} }, new File(['x'], 'a'), () => {}, new AbortController().signal), { status, retryable });
+  }
 });
