@@ -103,8 +103,12 @@ export function updateCard(card, movie, { me, renaming }) {
   const pictured = !UNSEEN.includes(movie.status);
   const traced = there && movie.status === 'tracing completed';
   const picture = card.querySelector('img');
-  if (pictured) setAttribute(picture, 'src', api.thumbnailAddress(movie.movie_id));
-  picture.classList.toggle('missing', !pictured);
+  if (!pictured) picture.classList.add('missing');
+  else if (!picture.hasAttribute('src') || movie.status !== card.dataset.seen) {
+    picture.classList.remove('missing'); // until it fails to come
+    setAttribute(picture, 'src', api.thumbnailAddress(movie.movie_id));
+  }
+  card.dataset.seen = movie.status;
   card.dataset.status = wasCancelled(movie) ? 'cancelled' : movie.status;
   card.classList.toggle('deleted', !there);
   setAttribute(card.querySelector('.thumb'), 'href', there ? go.href : null);

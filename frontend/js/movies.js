@@ -19,6 +19,8 @@ let me = null;
 let renaming = null;
 /** @type {any} */
 let toastTimer = null;
+/** @type {'deed' | 'reading'} what the sentence above the list is about */
+let saidOf = 'reading';
 
 const poller = new Poller({
   task: read,
@@ -30,7 +32,7 @@ const poller = new Poller({
   },
   onProblem: (problem, failures) => {
     if (problem.kind === 'signed-out') goToSignIn();
-    else say(problem.retryable && failures > 1 ? 'Connection is slow. Trying again.' : problem.message);
+    else say(problem.retryable && failures > 1 ? 'Connection is slow. Trying again.' : problem.message, 'reading');
   },
 });
 
@@ -39,12 +41,13 @@ async function read() {
   movies = reply.movies;
   movies.sort((a, b) => Number(b.created_at ?? 0) - Number(a.created_at ?? 0));
   offerCourses(reply.courses ?? []);
-  say('');
+  if (saidOf === 'reading') say('');
   render();
 }
 
-/** @param {string} sentence */
-function say(sentence) {
+/** What went wrong with a deed stays until the next one: the list may be read again in a moment. @param {string} sentence @param {'deed' | 'reading'} of */
+function say(sentence, of = 'deed') {
+  saidOf = of;
   setText(byId('problem'), sentence);
   show(byId('problem'), sentence !== '');
 }
@@ -132,6 +135,7 @@ const deeds = {
 /** A signed link, fresh: it holds for an hour only. @param {any} movie @param {string} name @returns {Promise<string | null>} */
 async function linkOf(movie, name) {
   closeMenus();
+  say('');
   try {
     const { metadata } = await api.movieMetadata(movie.movie_id);
     if (metadata[name]) return metadata[name];
@@ -142,17 +146,16 @@ async function linkOf(movie, name) {
   return null;
 }
 
-/** Do it, read the list again, and say so if it did not work. @param {() => Promise<unknown>} work @returns {Promise<boolean>} */
+/** Do it, say so if it did not work, and read the list again: it may be another one by now. @param {() => Promise<unknown>} work @returns {Promise<boolean>} */
 async function done(work) {
   closeMenus();
-  try {
-    await work();
-  } catch (thrown) {
+  say('');
+  const worked = await work().then(() => true, (thrown) => {
     say(asProblem(thrown).message);
     return false;
-  }
+  });
   await poller.poke();
-  return true;
+  return worked;
 }
 
 /** @param {string} sentence @param {() => void} undo */

@@ -83,3 +83,26 @@ async def test_nothing_is_asked_while_nothing_moves(site: Site, visit: Opens) ->
     assert len(asked) == 1
     async with page.expect_request("**/api/list-movies"):
         await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+async def test_what_another_tab_deleted_goes_away_when_it_is_touched_and_the_reason_stays(
+    site: Site, new_movie: Makes, ada: Person, visit: Opens
+) -> None:
+    """Also while something else in the list moves, so that it is read again every few seconds."""
+    movie_id = new_movie("Gone elsewhere")
+    at = await visit(ada)
+    at.watch.expected.append("409")
+    page = at.page
+    await at.open("/")
+    card = page.locator(f'.movie[data-key="{movie_id}"]')
+    await card.locator("summary").click()
+    site.change(movie_id, deleted=True)
+    await card.get_by_role("button", name="Rename").click()
+    await card.get_by_label("New title").fill("Another name")
+    await page.keyboard.press("Enter")
+    await expect(card).to_have_count(0)
+    said = page.locator("#problem")
+    await expect(said).to_contain_text("deleted")
+    async with page.expect_response("**/api/list-movies"):
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await expect(said).to_contain_text("deleted")
