@@ -6,12 +6,14 @@ import { timeTitle } from './chart_words.js';
 import { make } from './dom.js';
 import { paperLook } from './look.js';
 import { Panel, newRange, openPanels } from './panel.js';
+import { fitting } from './pen.js';
 
 export const WIDTH = 1600;
 const PANEL = 440;
 const MARGIN = 40;
 const TITLE = 34;
 const ROW = 36;
+const MOST_LABEL = WIDTH - 2 * MARGIN - 38;
 
 /**
  * A PNG, 1600 px wide, of both panels, their title and legend.
@@ -63,7 +65,7 @@ function composed(title, data, series, look, pictures) {
   pen.textBaseline = 'middle';
   pen.fillStyle = look.ink;
   pen.font = `650 ${TITLE}px ${look.font}`;
-  pen.fillText(title, MARGIN, MARGIN + TITLE / 2, WIDTH - 2 * MARGIN);
+  pen.fillText(fitting(pen, title, WIDTH - 2 * MARGIN), MARGIN, MARGIN + TITLE / 2);
   pen.font = legendFont(look);
   rows.forEach((row, at) => {
     const middle = MARGIN + TITLE + 16 + at * ROW + ROW / 2;
@@ -71,7 +73,7 @@ function composed(title, data, series, look, pictures) {
       pen.fillStyle = one.color;
       pen.fillRect(MARGIN + left, middle - 3, 28, 6);
       pen.fillStyle = look.ink;
-      pen.fillText(one.label, MARGIN + left + 38, middle, WIDTH - 2 * MARGIN - left - 38);
+      pen.fillText(fitting(pen, one.label, MOST_LABEL), MARGIN + left + 38, middle);
     }
   });
   pictures.forEach((picture, at) => pen.drawImage(picture, MARGIN, top + at * PANEL));
@@ -90,7 +92,7 @@ function legendRows(pen, look, series) {
   const rows = [];
   let left = WIDTH;
   for (const one of series) {
-    const wide = 38 + pen.measureText(one.label).width + 32;
+    const wide = 38 + pen.measureText(fitting(pen, one.label, MOST_LABEL)).width + 32;
     if (left + wide > WIDTH - 2 * MARGIN) {
       rows.push([]);
       left = 0;
