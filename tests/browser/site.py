@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,9 +20,11 @@ from service.domain.markers import MARKER_MAP
 from service.local.demo import Placed, Student
 from service.settings import Settings
 from service.store.movies import ANALYSIS, JOB
+from service.store.queue import Queue
 from service.store.schema import FRAMES, MOVIES
 from service.store.table import Put
 from service.usecases import people
+from service.usecases.submit_trace import TraceOrder, submit
 from service.web.people import sign_in_link
 from tests.support.asgi_server import serving
 from tracer import synthetic
@@ -129,6 +132,19 @@ class Site:
     def hold(self, person: Person, movie_id: str) -> None:
         """Let somebody edit a movie, as if in a window elsewhere."""
         self._as(person, lambda student: student.post("/api/acquire-movie-analysis-lease", movie_id=movie_id))
+
+    def strand(self, person: Person, movie_id: str) -> None:
+        """A trace that was accepted and then lost: no worker hears of it, and its lease has run out."""
+
+        async def submit_unheard() -> None:
+            stores = self.app.runtime.stores
+            deaf = replace(stores, queue=Queue(stores.queue.client, "http://127.0.0.1:9/nobody"))
+            actor = await stores.people.actor_of_key(person.api_key)
+            assert actor is not None
+            await submit(deaf, actor, TraceOrder(movie_id, f"stranded-{movie_id}"[:60], {"movie_id": movie_id}))
+
+        self.run(submit_unheard())
+        self.change(movie_id, tracing_expires_at=int(time.time()) - 1)
 
     def change(self, movie_id: str, **attributes: Any) -> None:
         """Give a movie's row these attributes, behind the service's back; None takes one away."""

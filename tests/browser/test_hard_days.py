@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Makes, Opens
-from tests.browser.site import Filmed, Person
+from tests.browser.site import Filmed, Person, Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -59,6 +59,19 @@ async def test_a_worker_that_dies_in_mid_trace_is_replaced_and_the_page_hears_of
         tracer.kill()
     await expect(page.locator("#measures")).to_contain_text("Amplitude", timeout=60_000)
     await at.editable()
+
+
+async def test_over_a_lost_trace_that_will_resume_one_may_stop_it_and_edit_at_once(
+    site: Site, new_traced_movie: Makes, ada: Person, visit: Opens
+) -> None:
+    movie_id = new_traced_movie("Thistle, stranded")
+    site.strand(ada, movie_id)
+    at = await visit(ada)
+    await at.analyze(movie_id)
+    await expect(at.page.locator("#tracing")).to_be_visible()
+    await at.page.get_by_role("button", name="Stop and edit now").click()
+    await at.editable()
+    await expect(at.page.locator("#banner")).to_contain_text("It was cancelled")
 
 
 async def test_what_a_view_only_page_writes_by_script_is_refused_by_the_server(
