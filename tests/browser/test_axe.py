@@ -74,6 +74,7 @@ async def test_the_teachers_page_breaks_no_rule_of_axe(
     assert await violations(at.page) == []
 
 
+@pytest.mark.long  # twelve seconds
 async def test_analyze_breaks_no_rule_of_axe_in_any_of_its_states(
     site: Site, ada: Person, teacher: Person, traced_movie: str, new_movie: Makes, visit: Opens
 ) -> None:

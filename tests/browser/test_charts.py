@@ -112,6 +112,7 @@ async def test_a_stretch_is_enlarged_by_hand_and_by_key_and_shown_whole_again(
     await expect(at.page.get_by_role("button", name="All", exact=True)).to_have_attribute("aria-disabled", "true")
 
 
+@pytest.mark.long  # test_looking_closer does the same for the frame
 async def test_what_is_looked_at_stays_while_the_movie_is_traced_again_and_files_come_back_without_a_reload(
     new_traced_movie: Makes, ada: Person, visit: Opens
 ) -> None:

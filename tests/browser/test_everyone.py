@@ -58,6 +58,7 @@ async def test_a_marker_is_moved_and_a_trace_started_by_keyboard_alone(
     await expect(page.locator("#banner")).to_contain_text("It was cancelled")
 
 
+@pytest.mark.long  # test_player steps by keys
 async def test_frames_are_stepped_by_keyboard_and_the_list_of_keys_is_shown(
     ada: Person, traced_movie: str, visit: Opens
 ) -> None:
@@ -167,6 +168,7 @@ async def test_a_long_title_gives_way_in_the_head_and_nothing_else_does(
     await at.shoot("analyze-long-title-1280-light")
 
 
+@pytest.mark.long  # axe asks the same
 async def test_everything_that_can_be_used_has_a_name(ada: Person, traced_movie: str, visit: Opens) -> None:
     at = await visit(ada)
     for path in ("/", "/upload", "/signin", f"/analyze?movie_id={traced_movie}"):

@@ -114,7 +114,9 @@ async def test_what_a_view_only_page_writes_by_script_is_refused_by_the_server(
     assert await owner.position("Apex") == before
 
 
-@pytest.mark.parametrize("path", ["/", "/upload", "/signin", "analyze"])
+@pytest.mark.parametrize(
+    "path", ["analyze", *(pytest.param(p, marks=pytest.mark.long) for p in ("/", "/upload", "/signin"))]
+)
 async def test_text_of_twice_the_size_pushes_nothing_off_the_page(
     ada: Person, traced_movie: str, visit: Opens, path: str
 ) -> None:

@@ -139,7 +139,8 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.long)])
+@pytest.mark.long  # ten seconds each
+@pytest.mark.parametrize("width", [390, 1280])
 async def test_hostile_words_are_words_on_every_page(odd: Odd, visit: Opens, width: int) -> None:
     at = await visit(odd.person, width=width)
     page = at.page
@@ -165,7 +166,8 @@ async def test_hostile_words_are_words_on_every_page(odd: Odd, visit: Opens, wid
     assert faults == []
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 390])
 async def test_hostile_markers_are_words_in_the_frame_the_charts_and_the_files(
     odd: Odd, visit: Opens, width: int
 ) -> None:

@@ -106,6 +106,7 @@ async def test_the_wheel_alone_scrolls_the_page_and_keys_and_buttons_look_closer
     await expect(level).to_have_text("100 %")
 
 
+@pytest.mark.long  # one way of several
 async def test_the_small_map_moves_the_picture_with_one_click(ada: Person, traced_movie: str, visit: Opens) -> None:
     at = await visit(ada)
     await at.analyze(traced_movie)

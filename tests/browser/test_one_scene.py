@@ -35,6 +35,7 @@ async def test_the_trim_that_leaves_a_card_out_is_one_click(
     await expect(at.page.locator("#banner")).to_be_hidden()
 
 
+@pytest.mark.long  # the list plays one
 async def test_the_labelled_movie_plays_and_shows_every_frame(traced_movie: str, ada: Person, visit: Opens) -> None:
     """By the browser's own player, from the link that the page offers."""
     at = await visit(ada)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 HOSTILE = "</svg><img src=x onerror=alert(1)><script>alert(1)</script>"
 
 
+@pytest.mark.long  # no page of the service
 async def test_the_report_opens_without_a_word_in_light_and_dark(
     film: Filmed, chromium: Browser, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ async def test_one_may_leave_a_trace_and_finds_the_result_on_coming_back(
     await at.editable()
 
 
+@pytest.mark.long  # the keyboard cancels one too
 async def test_a_cancelled_trace_says_so_and_gives_the_markers_back(
     new_movie: Makes, ada: Person, film: Filmed, visit: Opens
 ) -> None:
