@@ -25,10 +25,12 @@ export class Enrolment {
       event.preventDefault();
       void this.#register();
     });
-    byId('roster-file').addEventListener('change', (/** @type {any} */ event) => {
-      void this.#take(event.target.files[0]);
-      event.target.value = ''; // so that the same file, mended, can be chosen again
-    });
+    const chooser = byId('roster-file');
+    const taken = () => {
+      void this.#take(chooser.files[0]);
+      chooser.value = ''; // so that the same file, mended, can be chosen again
+    };
+    chooser.addEventListener('change', taken);
     const card = byId('enrol');
     card.addEventListener('dragover', (/** @type {DragEvent} */ event) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
@@ -43,6 +45,7 @@ export class Enrolment {
       void this.#take(event.dataTransfer.files[0]);
     });
     this.#preview();
+    taken(); // it may have been chosen before this script came
   }
 
   /** @param {File | undefined} file */
