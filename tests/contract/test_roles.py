@@ -32,7 +32,8 @@ from tests.support.service import Lab, serving_lab
 from tests.support.stack import make_data_stack
 from tests.support.uploads import mp4
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+# A whole journey in each role; that the roles name what the code calls is read from them in test_deployment.
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
 MOVIE = mp4(frames=8)
 
