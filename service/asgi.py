@@ -21,14 +21,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import structlog
-from flask import Flask
 
 from service.bridge import Bridge
 from service.local.connection import endpoint_of
 from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
 from service.runtime import Runtime, open_runtime
 from service.settings import Settings
-from service.web.app import build_app
+from service.web.app import Application, build_app
 from service.web.people import sign_in_link
 from service.web.signer import signer_of
 from service.worker.pool import Pool
@@ -44,17 +43,17 @@ class Service(Bridge):
 
     def __init__(self, settings: Settings, *, own: bool = True) -> None:
         """`own`: refuse a data folder on which another service runs; else join its emulator."""
-        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES)
+        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES, quick=self._is_quick_one)
         self.settings = settings
         self._own = own
         self._runtime: Runtime | None = None
-        self._flask: Flask | None = None
+        self._flask: Application | None = None
         self._front: Storefront | None = None
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """What lies in the embedded storage goes through here, whole movies at a time; the rest is Flask's."""
         if scope["type"] == "http" and self._front is not None and self._runtime is not None:
-            path = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))
+            path = path_of(scope)
             if path.startswith(PREFIX):
                 objects, token = self._runtime.stores.objects, path.removeprefix(PREFIX)
                 await self._front.serve(objects, scope, receive, send, token)
@@ -84,6 +83,9 @@ class Service(Bridge):
             finally:
                 self._flask = self._runtime = None
 
+    def _is_quick_one(self, scope: Message) -> bool:
+        return self._flask is not None and path_of(scope) in self._flask.quick_paths
+
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if self._flask is not None:
             answer: Iterable[bytes] = self._flask(environ, start_response)
@@ -91,6 +93,12 @@ class Service(Bridge):
         told = {"error": True, "code": "not_running", "message": "The service is not running. Try again in a moment."}
         start_response("503 Service Unavailable", [("Content-Type", "application/json"), ("Retry-After", "2")])
         return [json.dumps(told).encode()]
+
+
+def path_of(scope: Message) -> str:
+    """The path below where this service is mounted."""
+    path: str = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))
+    return path
 
 
 def create_app(settings: Settings, *, own: bool = True) -> Service:

@@ -5,6 +5,10 @@ threads of a bounded pool and in one fresh `contextvars.Context`; everything tha
 in the request's own task. Between two steps a request holds no thread: a client that reads slowly costs memory, never a
 slot. An `async def` view is posted by asgiref from its thread to the serving loop, so views share the loop's clients.
 
+Requests that the application calls quick take no thread at all: they are called on the loop itself, where their async
+view is awaited in place (`on_loop`). What pages at work ask for, again and again by the thousand, costs half that way;
+what computes or blocks must not take it.
+
 Three things that are easy to get wrong, and why they are as they are:
 
 * `SyncToAsync` gets its own executor and `thread_sensitive=False`: the default runs every request on one thread. It is
@@ -24,11 +28,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import structlog
 from asgiref.sync import SyncToAsync
 
+from service.on_loop import run_on_loop
 from service.request_body import (
     BodyTooLarge,
     ClientLeft,
@@ -59,7 +64,8 @@ class Bridge:
     answered 503 with `Retry-After: retry_after` (seconds). max_body_bytes: larger requests are answered 413 while they
     stream in. lifespan: entered at start-up and left at shutdown; a host that mounts the bridge enters
     `bridge.lifespan()` in its own lifespan, since servers tell only the outermost application. stall_seconds: how long
-    a client may leave a chunk of a streamed response unread before the response is given up.
+    a client may leave a chunk of a streamed response unread before the response is given up. quick: which requests (by
+    their ASGI scope) are answered on the loop, at most `quick_at_once` at a time; none by default.
     """
 
     def __init__(
@@ -72,10 +78,14 @@ class Bridge:
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
         retry_after: int = 1,
         stall_seconds: float = 30.0,
+        quick: Callable[[Message], bool] | None = None,
+        quick_at_once: int = 2048,
     ) -> None:
         self.lifespan: Callable[[], AbstractAsyncContextManager[Any]] = lifespan or nullcontext
         self._app = wsgi_app
         self._pool = Pool(threads, waiting)
+        self._loop = Loop(quick_at_once)
+        self._is_quick = quick or (lambda scope: False)
         self._max_body_bytes = max_body_bytes
         self._retry_after = retry_after
         self._stall_seconds = stall_seconds
@@ -109,7 +119,8 @@ class Bridge:
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         declared = declared_length(scope["headers"])
-        if self._pool.full:  # before a body is taken in that nobody will act on
+        place: Place = self._loop if self._is_quick(scope) else self._pool
+        if place.full:  # before a body is taken in that nobody will act on
             await self._overloaded(scope, receive, send, unread=declared)
             return
         try:
@@ -119,12 +130,12 @@ class Bridge:
         except BodyTooLarge as error:
             await refuse(scope, receive, send, 413, code=error.code, message=str(error), unread=error.unread)
             return
-        if self._pool.full:
+        if place.full:
             body.close()
             await self._overloaded(scope, receive, send, unread=0)
             return
         exchange = Exchange(self._app, environ_of(scope, body, size))
-        await self._converse(scope, receive, send, exchange)
+        await self._converse(scope, receive, send, exchange, place)
 
     async def _overloaded(self, scope: Message, receive: Receive, send: Send, *, unread: int | None) -> None:
         await refuse(
@@ -138,12 +149,12 @@ class Bridge:
             headers=[(b"retry-after", str(self._retry_after).encode())],
         )
 
-    async def _converse(self, scope: Message, receive: Receive, send: Send, exchange: Exchange) -> None:
-        """Run the exchange to its end; whatever happens, it is closed exactly once."""
+    async def _converse(self, scope: Message, receive: Receive, send: Send, exchange: Exchange, place: Place) -> None:
+        """Run the exchange to its end, its call in this place; whatever happens, it is closed exactly once."""
         steps = Steps(self._pool)
         try:
             try:
-                first = await steps.run(exchange.begin)
+                first = await steps.run(exchange.begin, place)
             except Exception:
                 # Flask answers its own errors; this is one that even its error handler did not survive.
                 log.exception("wsgi_app_raised", method=scope["method"], path=scope["path"])
@@ -186,6 +197,37 @@ class Bridge:
             left.cancel()
 
 
+class Place(Protocol):
+    """Where a step runs."""
+
+    @property
+    def full(self) -> bool: ...
+
+    def start(self, step: Callable[[], T], context: contextvars.Context) -> asyncio.Task[T]: ...
+
+
+class Loop:
+    """The event loop itself, for `places` steps that are under way at the same time."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._taken = 0
+
+    @property
+    def full(self) -> bool:
+        return self._taken >= self._places
+
+    def start(self, step: Callable[[], T], context: contextvars.Context) -> asyncio.Task[T]:
+        """Begin the step; it goes on until it first waits for something."""
+        self._taken += 1
+        task = asyncio.get_running_loop().create_task(run_on_loop(step), context=context)
+        task.add_done_callback(self._one_less)
+        return task
+
+    def _one_less(self, _: asyncio.Task[Any]) -> None:
+        self._taken -= 1
+
+
 class Pool(ThreadPoolExecutor):
     """A thread pool that knows how much it has to do. Threads start when needed."""
 
@@ -200,6 +242,10 @@ class Pool(ThreadPoolExecutor):
         """True if every thread is busy and every place in the queue is taken."""
         return self._unfinished >= self._limit
 
+    def start(self, step: Callable[[], T], context: contextvars.Context) -> asyncio.Task[T]:
+        """Begin the step as soon as a thread is free."""
+        return asyncio.ensure_future(SyncToAsync(step, thread_sensitive=False, executor=self, context=context)())
+
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         future = super().submit(fn, *args, **kwargs)
         with self._count:
@@ -213,18 +259,18 @@ class Pool(ThreadPoolExecutor):
 
 
 class Steps:
-    """The steps of one exchange: one at a time, each in some thread of the pool, all in one fresh context."""
+    """The steps of one exchange: one at a time, each in some thread unless said otherwise, all in one fresh context."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+        self._pool: Place = pool
         self._context = contextvars.Context()
         self._running: asyncio.Task[Any] | None = None
 
-    async def run(self, step: Callable[[], T]) -> T:
+    async def run(self, step: Callable[[], T], place: Place | None = None) -> T:
         """Run one step. Cancelling the caller does not cancel the step: `finish_with` waits for it."""
-        call = SyncToAsync(step, thread_sensitive=False, executor=self._pool, context=self._context)
-        self._running = asyncio.ensure_future(call())
-        return await asyncio.shield(self._running)
+        running = (place or self._pool).start(step, self._context)
+        self._running = running
+        return await asyncio.shield(running)
 
     async def finish_with(self, close: Callable[[], None]) -> None:
         """Run `close` after the step that may still be running: two threads cannot enter one context."""

@@ -33,7 +33,7 @@ _ASSIGNED = re.compile(
 _API_KEY = re.compile(r"(?<![0-9A-Za-z])a[0-9a-f]{32}(?![0-9A-Za-z])")
 
 # These say at INFO what we say ourselves, or print whole requests at DEBUG.
-_LOUD = ("aioboto3", "aiobotocore", "boto3", "botocore", "urllib3", "asyncio", "s3transfer", "flask-limiter")
+_LOUD = ("aioboto3", "aiobotocore", "boto3", "botocore", "urllib3", "asyncio", "s3transfer")
 
 
 def configure(level: str = "INFO", stream: TextIO | None = None) -> None:

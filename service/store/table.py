@@ -124,14 +124,20 @@ class Database:
 
     async def get_many(self, table: str, keys: Sequence[Mapping[str, Any]]) -> list[Item]:
         """The items of these keys that exist, in any order; read eventually, a hundred at a time. For readers only."""
-        found: list[Item] = []
-        name = self.prefix + table
+        return (await self.get_across([(table, key) for key in keys])).get(table, [])
+
+    async def get_across(self, keys: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Item]]:
+        """The same over several tables: what exists, by table. No key may come twice."""
+        found: dict[str, list[Item]] = {}
         for start in range(0, len(keys), _KEYS_AT_ONCE):
-            asked: list[Any] = [pack_item(key) for key in keys[start : start + _KEYS_AT_ONCE]]
+            asked: dict[str, Any] = {}
+            for table, key in keys[start : start + _KEYS_AT_ONCE]:
+                asked.setdefault(self.prefix + table, {"Keys": []})["Keys"].append(pack_item(key))
             for attempt in range(_TRIES):
-                reply = await self._repeat_read(self.client.batch_get_item, RequestItems={name: {"Keys": asked}})
-                found += await _items(reply["Responses"].get(name, []))
-                asked = reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+                reply = await self._repeat_read(self.client.batch_get_item, RequestItems=asked)
+                for name, items in reply["Responses"].items():
+                    found.setdefault(name.removeprefix(self.prefix), []).extend(await _items(items))
+                asked = reply.get("UnprocessedKeys") or {}
                 if not asked:
                     break
                 await self._pause(attempt, StoreUnavailable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -76,6 +77,23 @@ def metadata(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None
     if "frame_width" not in row and row.get("width") and row.get("height"):
         row["frame_width"], row["frame_height"] = movie.frame_size
     return row
+
+
+def version(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None = None) -> str:
+    """A short hash that changes whenever `metadata` of the same arguments does: of the row and of what is derived.
+
+    Two people to whom the same is told have the same version.
+    """
+    now = stores.clock.now()
+    job, held = movie.tracing, movie.analysis
+    derived = (
+        condition(movie, now, stores.policy.max_attempts),
+        may_edit(actor, movie),
+        actor.administers(movie.course_id),
+        job is not None and job.live(now),
+        held is not None and held.live(now) and (held.user_id == actor.user_id, held.lease_id == lease_id),
+    )
+    return hashlib.sha256(repr((movie.row, derived)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def tracking_lock(movie: Movie, now: int) -> dict[str, Any] | None:

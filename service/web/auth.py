@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import structlog
-from flask import g, request
+from flask import request
 
 from service.domain.access import Actor
 from service.domain.errors import CrossSite, InvalidApiKey
@@ -49,7 +49,7 @@ def credential() -> Credential | None:
 
 
 async def caller() -> Actor:
-    """The person behind this request. Raises InvalidApiKey, CrossSite, Unavailable."""
+    """The person behind this request. Raises InvalidApiKey, CrossSite, TooMany, Unavailable."""
     shown = credential()
     if shown is None:
         raise InvalidApiKey
@@ -58,7 +58,8 @@ async def caller() -> Actor:
     try:
         actor = await web().authenticator.actor(shown.api_key)
     except InvalidApiKey:
-        g.refused_key = True
+        if too_many := await web().attempts.wrong_key():
+            raise too_many from None
         raise
     structlog.contextvars.bind_contextvars(user_id=actor.user_id)
     return actor

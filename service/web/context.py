@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from flask import current_app
 
 from service.domain.access import Actor, check_read
-from service.domain.movie import Movie
+from service.domain.movie import Movie, movie_from_row
 from service.runtime import Runtime
 from service.store.stores import Stores
+from service.store.table import Item
 from service.usecases.people import Authenticator
+from service.usecases.shared_reads import SharedReads
+from service.web.kept_answers import KeptAnswers
+from service.web.limits import Attempts
 from service.web.sample_film import SampleFilm
-from service.web.shared_reads import SharedReads
 from service.web.signer import Signer, signer_of
 
 NAME = "tiptrace"
@@ -25,19 +28,22 @@ class Web:
     runtime: Runtime
     authenticator: Authenticator
     signer: Signer
-    polled: SharedReads[Movie | None]
+    polled: SharedReads[Item]
     sample: SampleFilm
+    attempts: Attempts
+    kept: KeptAnswers
 
 
 def web_over(runtime: Runtime) -> Web:
     """Everything that views reach, over an open runtime. Raises SecretMissing."""
-    movies = runtime.stores.movies
     return Web(
         runtime=runtime,
         authenticator=Authenticator(runtime.stores),
         signer=signer_of(runtime.settings),
-        polled=SharedReads(lambda movie_id: movies.get(movie_id, consistent=False)),
+        polled=SharedReads(runtime.stores.movies.rows),
         sample=SampleFilm(),
+        attempts=Attempts(runtime.settings.rate_limit_storage_url),
+        kept=KeptAnswers(),
     )
 
 
@@ -52,7 +58,8 @@ async def polled_movie(actor: Actor, movie_id: str, course_id: str | None) -> Mo
 
     Raises MovieNotFound, NoRight, WrongCourse, Unavailable.
     """
-    return check_read(actor, await web().polled.get(movie_id), course_id)
+    row = await web().polled.get(movie_id)
+    return check_read(actor, movie_from_row(row) if row else None, course_id)
 
 
 def stores() -> Stores:

@@ -9,19 +9,25 @@ from flask import Flask, Response
 from service.domain.origin import origin_of
 from service.store.objects import Objects
 
+_FIXED = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "same-origin"),
+    ("X-Frame-Options", "DENY"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Permissions-Policy", "camera=(), microphone=(), geolocation=()"),
+)
+
 
 def install(app: Flask, objects: Objects) -> None:
     policy = content_policy(storage_origins(objects))
 
     @app.after_request
     def guard(answer: Response) -> Response:
+        if answer.status_code == 304:
+            return answer  # what the browser kept is guarded already, and stays so
         answer.headers.setdefault("Content-Security-Policy", policy)
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        answer.headers["Referrer-Policy"] = "same-origin"
-        answer.headers["X-Frame-Options"] = "DENY"
-        answer.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        answer.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        answer.headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
+        answer.headers.extend(_FIXED)
         return answer
 
 

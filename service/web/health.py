@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
 from flask import Blueprint, Response
 
 from service import metrics
 from service.domain.errors import StoreUnavailable
 from service.web.context import web
 from service.web.problems import RETRY_SECONDS, envelope
+from service.web.release import RELEASE
 from service.web.render import said
 
 health = Blueprint("health", __name__)
@@ -19,13 +18,6 @@ class PartDown(StoreUnavailable):
     """A part of the service does not answer. Try again in a few seconds."""
 
     code = "part_down"
-
-
-def own_version() -> str:
-    try:
-        return version("tiptrace")
-    except PackageNotFoundError:  # run from a source tree
-        return "0"
 
 
 @health.get("/healthz")
@@ -58,9 +50,9 @@ async def prometheus() -> Response:
 
 @health.route("/api/ver", methods=["GET", "POST"])
 async def ver() -> Response:
-    return said(name="tiptrace", version=own_version())
+    return said(name="tiptrace", version=RELEASE)
 
 
 @health.get("/resize-api/v1/ping")
 async def ping() -> Response:
-    return said(message="pong", version=own_version())
+    return said(message="pong", version=RELEASE)

@@ -36,8 +36,10 @@ def install(app: Flask) -> None:
         route = _route()
         metrics.HTTP_REQUESTS.labels(route=route, status=str(answer.status_code)).inc()
         metrics.HTTP_SECONDS.labels(route=route).observe(seconds)
+        # Pages ask by the thousand whether anything is new, and mostly nothing is: the counters tell that.
+        quiet = answer.status_code == 304 or route in _PROBES
+        say = log.debug if quiet else log.info
         # The path without its query: a query may hold a key or a sign-in token.
-        say = log.debug if route in _PROBES else log.info
         say("request", path=request.path[:200], status=answer.status_code, ms=round(1000 * seconds, 1))
         return answer
 

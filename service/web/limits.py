@@ -5,26 +5,27 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import wraps
 from typing import Any
 
 import structlog
 from flask import Flask, Response, g, request
-from flask_limiter import Limiter, RateLimitExceeded
-from limits import parse
+from limits import RateLimitItem, parse, parse_many
+from limits.aio.storage import MemoryStorage, Storage
+from limits.aio.strategies import FixedWindowRateLimiter
+from limits.storage import storage_from_string
 from werkzeug.exceptions import HTTPException
 
 from service.domain.address import normal_email
-from service.domain.errors import TiptraceError, TooMany
+from service.domain.errors import NotAllowed, TiptraceError, TooMany
 from service.web.fields import fields
-from service.web.problems import envelope
 
 WRONG_KEYS = "300 per minute"
 """Keys from one client address that are nobody's: a class whose keys have ended behind one address stays below it."""
-_WAIT = 60
+_NAME = "tiptrace"
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +45,8 @@ def client_network() -> str:
 
 
 def person_asked_for() -> str:
-    """The e-mail address in the request, so hashed that no counter and no log names anybody; empty if there is none."""
+    """The e-mail address in the request, so hashed that no counter and no log names anybody; empty, and counted
+    for nobody, if there is none."""
     try:
         email = normal_email(str(fields().get("email") or ""))
     except (TiptraceError, HTTPException):  # the view will say so; whatever is raised here passes for a broken storage
@@ -52,22 +54,30 @@ def person_asked_for() -> str:
     return hashlib.sha256(email.encode()).hexdigest()[:32] if email else ""
 
 
-def _was_refused(answer: Response) -> bool:
-    return answer.status_code == 403 or g.get("refused_link", False)
-
-
-def _is_empty(name: Callable[[], str]) -> bool:
-    return not name()
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`often`: in the words of flask-limiter. `failures`: only answers that refuse what was tried are counted."""
+    """`often`: in the words of `limits`. `failures`: only answers that refuse what was tried are counted."""
 
     endpoint: str
     often: str
     per: Callable[[], str] = client_network
     failures: bool = False
+
+    def counters(self) -> list[Counter]:
+        scope = f"{self.endpoint}-{self.per.__name__}-{'failures' if self.failures else 'all'}"
+        return [Counter(limit, scope, self.per) for limit in parse_many(self.often)]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    limit: RateLimitItem
+    scope: str
+    per: Callable[[], str]
+
+    def whose(self) -> tuple[RateLimitItem, str, str] | None:
+        """Where this request is counted; None if it is nobody's."""
+        name = self.per()
+        return (self.limit, self.scope, name) if name else None
 
 
 RULES = (
@@ -83,60 +93,94 @@ RULES = (
 )
 
 
-def install(app: Flask, storage_url: str) -> None:
-    """Put the rules over their views. Raises limits.errors.ConfigurationError for a storage that cannot be used.
+class Attempts:
+    """Counts tries in fixed windows, in this process or in a storage that several machines share.
 
-    They are checked in the request's own thread, where a shared storage may be waited for. If it fails, this process
-    counts for itself until it answers again.
+    A storage that fails keeps nobody out: this process then counts for itself.
     """
-    limiter = Limiter(
-        client_network,
-        app=app,
-        storage_uri=storage_url,
-        strategy="fixed-window",
-        in_memory_fallback_enabled=True,
-        swallow_errors=True,  # counting is no reason to answer 500
-        key_prefix="tiptrace",
-    )
-    for rule in RULES:
-        limited = limiter.limit(
-            rule.often,
-            key_func=rule.per,
-            scope=f"{rule.per.__name__}-{'failures' if rule.failures else 'all'}",
-            deduct_when=_was_refused if rule.failures else None,
-            exempt_when=partial(_is_empty, rule.per),
-        )
-        view: Any = app.view_functions[rule.endpoint]
-        app.view_functions[rule.endpoint] = limited(view)
 
-    wrong_keys = parse(WRONG_KEYS)
+    def __init__(self, storage_url: str) -> None:
+        """Raises limits.errors.ConfigurationError for a storage that cannot be used."""
+        self.storage = _storage(storage_url)
+        self._shared = FixedWindowRateLimiter(self.storage)
+        self._own = FixedWindowRateLimiter(MemoryStorage())
 
-    @app.after_request
-    def count_wrong_keys(answer: Response) -> Response:
-        """A key that is nobody's is logged, without itself, and counted; whoever has a valid one is never held up."""
-        if not g.get("refused_key", False):
-            return answer
-        counted = (wrong_keys, "tiptrace-wrong-key", client_network())
-        try:
-            within = limiter.limiter.hit(*counted)
-            reset = limiter.limiter.get_window_stats(*counted).reset_time
-        except Exception:  # whatever a shared storage raises: the key is refused as it is
-            log.exception("rate_limit_storage_failed")
-            return answer
-        log.warning("key_refused" if within else "too_many_wrong_keys", ipaddr=client_network())
-        return answer if within else _too_many(reset)
+    async def within(self, limit: RateLimitItem, *whose: str) -> bool:
+        """Count one more; False if it is one too many."""
+        return await self._ask("hit", limit, *whose)
 
-    @app.errorhandler(RateLimitExceeded)
-    def refused(_: RateLimitExceeded) -> Response:
-        limit = limiter.current_limit
-        log.warning("too_many_tries", ipaddr=client_network(), limit=str(limit.limit) if limit else None)
-        reset = time.time() + _WAIT
+    async def would_be_within(self, limit: RateLimitItem, *whose: str) -> bool:
+        """Would one more be within the limit? Counts nothing."""
+        return await self._ask("test", limit, *whose)
+
+    async def refusal(self, limit: RateLimitItem, *whose: str) -> TooMany:
+        """The refusal, with the seconds until the window ends."""
+        reset = time.time() + limit.get_expiry()
         with suppress(Exception):  # the storage may have gone since
-            reset = limit.reset_at if limit else reset
-        return _too_many(reset)
+            reset = (await self._shared.get_window_stats(limit, _NAME, *whose)).reset_time
+        return TooMany(retry_after=max(1, int(reset - time.time() + 0.999)))
+
+    async def _ask(self, verb: str, limit: RateLimitItem, *whose: str) -> bool:
+        try:
+            within: bool = await getattr(self._shared, verb)(limit, _NAME, *whose)
+        except Exception:  # whatever a shared storage raises; counting is no reason to answer 500
+            log.exception("rate_limit_storage_failed")
+            within = await getattr(self._own, verb)(limit, _NAME, *whose)
+        return within
+
+    async def wrong_key(self) -> TooMany | None:
+        """A key that is nobody's is logged, without itself, and counted; whoever has a valid one is never held up."""
+        limit, whose = parse(WRONG_KEYS), ("wrong-key", client_network())
+        within = await self.within(limit, *whose)
+        log.warning("key_refused" if within else "too_many_wrong_keys", ipaddr=client_network())
+        return None if within else await self.refusal(limit, *whose)
 
 
-def _too_many(reset: float) -> Response:
-    wait = max(1, int(reset - time.time() + 0.999))
-    structlog.contextvars.bind_contextvars(code=TooMany.code)
-    return envelope(429, TooMany.code, TooMany().message, {"Retry-After": str(wait)})
+def _storage(url: str) -> Storage:
+    if url.startswith("memory:"):
+        return MemoryStorage()
+    scheme, found = url.partition(":")[0], {}
+    if scheme.startswith("redis"):
+        found = {"implementation": "redispy"}
+    return storage_from_string(f"async+{url}", **found)  # type: ignore[return-value]
+
+
+def install(app: Flask, attempts: Attempts) -> None:
+    """Put the rules over their views."""
+    for endpoint in {rule.endpoint for rule in RULES}:
+        rules = [rule for rule in RULES if rule.endpoint == endpoint]
+        view: Any = app.view_functions[endpoint]
+        app.view_functions[endpoint] = _limited(view, rules, attempts)
+
+
+def _limited(
+    view: Callable[..., Awaitable[Response]], rules: list[Rule], attempts: Attempts
+) -> Callable[..., Awaitable[Response]]:
+    tries = [counter for rule in rules if not rule.failures for counter in rule.counters()]
+    failures = [counter for rule in rules if rule.failures for counter in rule.counters()]
+
+    async def check(counters: list[Counter], ask: Callable[..., Awaitable[bool]]) -> None:
+        for counter in counters:
+            if (whose := counter.whose()) and not await ask(*whose):
+                log.warning("too_many_tries", ipaddr=client_network(), limit=str(counter.limit))
+                raise await attempts.refusal(*whose)
+
+    async def failed() -> None:
+        for counter in failures:
+            if whose := counter.whose():
+                await attempts.within(*whose)
+
+    @wraps(view)
+    async def limited(*args: Any, **kwargs: Any) -> Response:
+        await check(failures, attempts.would_be_within)
+        await check(tries, attempts.within)
+        try:
+            answer = await view(*args, **kwargs)
+        except NotAllowed:
+            await failed()
+            raise
+        if g.get("refused_link", False):
+            await failed()
+        return answer
+
+    return limited

@@ -12,9 +12,9 @@ from pydantic.json_schema import models_json_schema
 from werkzeug.routing import Rule
 
 from service.web import answers, movie_answers
-from service.web.health import own_version
 from service.web.meanings import meaning
 from service.web.outcomes import WELL, refusals
+from service.web.release import RELEASE
 from service.web.takes import OPEN, OPEN_ROOMS, TAKES
 
 PREFIX = "Tiptrace"
@@ -65,7 +65,7 @@ def describe(app: Flask) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "tiptrace",
-            "version": own_version(),
+            "version": RELEASE,
             "description": "Movies of plants and the movement of their tips. For people: [the same as a page](docs).",
         },
         "externalDocs": {"url": "docs", "description": "The same as a page."},

@@ -76,7 +76,8 @@ def _refused(error: TiptraceError) -> Response:
     status = status_of(error)
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         return _unexpected(error)
-    wait = MAIL_SECONDS if isinstance(error, MailFailed) else RETRY_SECONDS
+    usual = MAIL_SECONDS if isinstance(error, MailFailed) else RETRY_SECONDS
+    wait = error.details.get("retry_after", usual)
     headers = {"Retry-After": str(wait)} if status in (429, 503) else {}
     structlog.contextvars.bind_contextvars(code=error.code)
     return envelope(status, error.code, error.message, headers)

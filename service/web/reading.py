@@ -7,11 +7,12 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from service.domain.access import Actor
-from service.domain.movie import COMPLETED, Movie
+from service.domain.movie import COMPLETED, Movie, condition
 from service.store.objects import SIGNED_SECONDS
-from service.usecases.read_movie import MAX_FRAMES_AT_ONCE, frames, links, metadata
+from service.usecases.read_movie import MAX_FRAMES_AT_ONCE, frames, links, metadata, version
 from service.web.auth import caller, reachable
-from service.web.context import polled_movie, stores
+from service.web.context import polled_movie, stores, web
+from service.web.release import RELEASE
 from service.web.render import fingerprint, revalidated, said, unchanged
 from service.web.schemas import Metadata, parsed
 
@@ -26,27 +27,37 @@ async def get_movie_metadata() -> Response:
     """
     actor, asked = await caller(), parsed(Metadata)
     movie = await polled_movie(actor, asked.movie_id, asked.course_id)
-    told = await _told(actor, movie, asked)
+    shown = await _frames(movie, asked)
     if request.method == "POST":
-        told["metadata"] |= await _links(movie)
-        return said(**told)
+        return await _told(actor, movie, asked, shown)
     period = stores().clock.now() // (SIGNED_SECONDS // 2)
-    tag = fingerprint(told, actor.user_id, period)
-    same = unchanged(tag)
-    if same is not None:
-        return same
-    told["metadata"] |= await _links(movie)
-    return revalidated(said(**told), tag)
+    tag = fingerprint(RELEASE, version(stores(), actor, movie, lease_id=asked.analysis_lease_id), shown, period)
+    return unchanged(tag) or revalidated(await _made_once(tag, actor, movie, asked, shown), tag)
 
 
-async def _links(movie: Movie) -> dict[str, str]:
-    return {name: reachable(link) for name, link in (await links(stores(), movie)).items()}
+async def _made_once(tag: str, actor: Actor, movie: Movie, asked: Metadata, shown: dict[str, Any] | None) -> Response:
+    """The answer of this tag, made by whoever needs it first."""
+    kept, made = web().kept, (tag, reachable("/"))  # links say where we are, as the asker sees us
+    body = kept.get(made)
+    if body is not None:
+        return Response(body, mimetype="application/json")
+    answer = await _told(actor, movie, asked, shown)
+    kept.keep(made, answer.get_data())
+    return answer
 
 
-async def _told(actor: Actor, movie: Movie, asked: Metadata) -> dict[str, Any]:
-    told: dict[str, Any] = {"metadata": metadata(stores(), actor, movie, lease_id=asked.analysis_lease_id)}
+async def _told(actor: Actor, movie: Movie, asked: Metadata, shown: dict[str, Any] | None) -> Response:
+    told = metadata(stores(), actor, movie, lease_id=asked.analysis_lease_id)
+    told |= {name: reachable(link) for name, link in (await links(stores(), movie)).items()}
+    return said(metadata=told) if shown is None else said(metadata=told, frames=shown)
+
+
+async def _frames(movie: Movie, asked: Metadata) -> dict[str, Any] | None:
+    """The frames asked for, if any were."""
     if asked.frame_start is not None and asked.frame_count is not None:
-        told["frames"] = await frames(stores(), movie, asked.frame_start, asked.frame_count)
-    elif asked.get_all_if_tracking_completed and told["metadata"]["status"] == COMPLETED:
-        told["frames"] = await frames(stores(), movie, 0, min(max(1, movie.total_frames), MAX_FRAMES_AT_ONCE))
-    return told
+        return await frames(stores(), movie, asked.frame_start, asked.frame_count)
+    if asked.get_all_if_tracking_completed:
+        status = condition(movie, stores().clock.now(), stores().policy.max_attempts).status
+        if status == COMPLETED:
+            return await frames(stores(), movie, 0, min(max(1, movie.total_frames), MAX_FRAMES_AT_ONCE))
+    return None

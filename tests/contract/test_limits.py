@@ -13,13 +13,14 @@ import httpx
 import pytest
 import pytest_asyncio
 from limits import parse_many
-from limits.storage import MemoryStorage
+from limits.aio.storage import MemoryStorage
 
 from service.bridge import Bridge
 from service.local.emulator import Emulator
 from service.usecases import registration
 from service.web import limits
 from service.web.app import build_app
+from service.web.context import NAME
 from tests.contract.test_pages import logged
 from tests.support.service import ORIGIN, Lab, serving_lab
 
@@ -32,7 +33,7 @@ _hosts = itertools.count(1)
 class Shared(MemoryStorage):
     """Stands for a storage that several machines share: every storage of this kind counts in one place."""
 
-    STORAGE_SCHEME = ["sharedtest"]
+    STORAGE_SCHEME = ["async+sharedtest"]
     one: MemoryStorage | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
@@ -189,16 +190,16 @@ async def test_api_keys_cannot_be_guessed_and_a_valid_key_is_never_held_up(
 
 async def test_a_page_at_work_is_never_counted(lab: Lab) -> None:
     app = build_app(lab.runtime)
-    (limiter,) = app.extensions["limiter"]
+    counted = app.extensions[NAME].attempts.storage.storage
     movie_id, lease_id = await lab.marked_movie()
     fields = {"movie_id": movie_id, "analysis_lease_id": lease_id}
     transport = httpx.ASGITransport(Bridge(app))
     async with httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=lab.people.ada.headers) as client:
         for path in ("/api/heartbeat-movie-analysis-lease", "/api/get-movie-metadata", "/api/check-api_key") * 3:
             assert (await client.post(path, data=fields)).status_code == 200
-        assert sum(limiter.storage.storage.values()) == 0
+        assert sum(counted.values()) == 0
         await client.post("/signin", data={"token": "x"}, headers={"origin": ORIGIN})
-        assert sum(limiter.storage.storage.values()) == 2, "as a failure and as a try"
+        assert sum(counted.values()) == 2, "as a failure and as a try"
 
 
 async def test_a_household_of_ipv6_is_one_and_ipv4_in_ipv6_is_ipv4(lab: Lab) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
-from service.web.shared_reads import SharedReads
+from service.usecases.shared_reads import SharedReads
 
 
 class Shelf:
@@ -14,73 +15,71 @@ class Shelf:
 
     def __init__(self) -> None:
         self.value = 0
-        self.reads = 0
+        self.reads: list[list[str]] = []
         self.begun = asyncio.Event()
         self.let_go = asyncio.Event()
 
-    async def read(self, key: str) -> tuple[str, int]:
-        self.reads += 1
+    async def read(self, keys: Sequence[str]) -> dict[str, int]:
+        self.reads.append(list(keys))
         seen = self.value
         self.begun.set()
         await self.let_go.wait()
         if seen < 0:
-            raise LookupError(key)
-        return key, seen
+            raise LookupError
+        return {key: seen for key in keys if key != "unknown"}
 
 
-async def test_a_hundred_questions_that_come_during_a_read_share_the_next() -> None:
-    shelf = Shelf()
-    shared = SharedReads(shelf.read)
-    first = asyncio.create_task(shared.get("a"))
-    await shelf.begun.wait()
-    rest = [asyncio.create_task(shared.get("a")) for _ in range(100)]
+async def asked(shared: SharedReads[int], *keys: str) -> list[asyncio.Task[int | None]]:
+    """Questions that have all been asked when this returns."""
+    tasks = [asyncio.create_task(shared.get(key)) for key in keys]
     await asyncio.sleep(0)
-    shelf.let_go.set()
-    assert await asyncio.gather(first, *rest) == [("a", 0)] * 101
-    assert shelf.reads == 2
+    return tasks
 
 
-async def test_nobody_gets_an_answer_from_before_his_question() -> None:
+async def test_whatever_is_asked_at_one_moment_is_one_read_and_each_key_is_in_it_once() -> None:
     shelf = Shelf()
+    shelf.let_go.set()
     shared = SharedReads(shelf.read)
-    early = asyncio.create_task(shared.get("a"))
+    assert await asyncio.gather(*(shared.get(key) for key in ("a", "b", "a", "unknown"))) == [0, 0, 0, None]
+    assert shelf.reads == [["a", "b", "unknown"]]
+
+
+async def test_what_is_asked_while_all_reads_are_under_way_shares_the_next() -> None:
+    shelf = Shelf()
+    shared = SharedReads(shelf.read, at_once=1)
+    first = await asked(shared, "a")
+    await shelf.begun.wait()
+    rest = await asked(shared, *"ab" * 50)
+    shelf.let_go.set()
+    assert await asyncio.gather(*first, *rest) == [0] * 101
+    assert shelf.reads == [["a"], ["a", "b"]]
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+async def test_nobody_gets_an_answer_from_before_his_question(at_once: int) -> None:
+    shelf = Shelf()
+    shared = SharedReads(shelf.read, at_once=at_once)
+    early = await asked(shared, "a")
     await shelf.begun.wait()
     shelf.value = 1
-    late = asyncio.create_task(shared.get("a"))
-    await asyncio.sleep(0)
+    late = await asked(shared, "a", "b")
     shelf.let_go.set()
-    assert await asyncio.gather(early, late) == [("a", 0), ("a", 1)]
+    assert await asyncio.gather(*early, *late) == [0, 1, 1]
 
 
-async def test_a_question_during_the_shared_read_waits_for_one_more() -> None:
+async def test_only_so_many_reads_run_at_once_and_only_so_many_keys_are_in_each() -> None:
     shelf = Shelf()
-    shared = SharedReads(shelf.read)
-    first = asyncio.create_task(shared.get("a"))
-    await shelf.begun.wait()
-    second = asyncio.create_task(shared.get("a"))
+    shared = SharedReads(shelf.read, at_once=2, most=3)
+    tasks = await asked(shared, "a")
     await asyncio.sleep(0)
-    shelf.begun.clear()
-    shelf.let_go.set()
-    await first
-    shelf.let_go.clear()
-    await shelf.begun.wait()
-    shelf.value = 2
-    third = asyncio.create_task(shared.get("a"))
+    tasks += await asked(shared, "b")
     await asyncio.sleep(0)
-    shelf.let_go.set()
-    assert await asyncio.gather(second, third) == [("a", 0), ("a", 2)]
-    assert shelf.reads == 3
-
-
-async def test_other_keys_wait_for_nobody() -> None:
-    shelf = Shelf()
-    shared = SharedReads(shelf.read)
-    tasks = [asyncio.create_task(shared.get(key)) for key in "abc"]
-    await shelf.begun.wait()
+    tasks += await asked(shared, *"cdefg")
     await asyncio.sleep(0)
-    assert shelf.reads == 3
+    assert shelf.reads == [["a"], ["b"]]
     shelf.let_go.set()
-    assert await asyncio.gather(*tasks) == [("a", 0), ("b", 0), ("c", 0)]
+    await asyncio.gather(*tasks)
+    assert sorted(map(len, shelf.reads)) == [1, 1, 2, 3]
 
 
 async def test_a_fault_reaches_everybody_who_shares_it_and_nobody_after() -> None:
@@ -91,18 +90,15 @@ async def test_a_fault_reaches_everybody_who_shares_it_and_nobody_after() -> Non
     answers = await asyncio.gather(*(shared.get("a") for _ in range(5)), return_exceptions=True)
     assert [type(answer) for answer in answers] == [LookupError] * 5
     shelf.value = 7
-    assert await shared.get("a") == ("a", 7)
+    assert await shared.get("a") == 7
 
 
 async def test_a_caller_that_leaves_does_not_take_the_others_answer_along() -> None:
     shelf = Shelf()
     shared = SharedReads(shelf.read)
-    first = asyncio.create_task(shared.get("a"))
-    await shelf.begun.wait()
-    leaver, stayer = (asyncio.create_task(shared.get("a")) for _ in range(2))
-    await asyncio.sleep(0)
+    leaver, stayer = await asked(shared, "a", "a")
     leaver.cancel()
     with pytest.raises(asyncio.CancelledError):
         await leaver
     shelf.let_go.set()
-    assert await asyncio.gather(first, stayer) == [("a", 0)] * 2
+    assert await stayer == 0
