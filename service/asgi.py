@@ -67,6 +67,11 @@ class Service(Bridge):
             raise RuntimeError("the service is not running")
         return self._runtime
 
+    def stop_being_ready(self) -> None:
+        """The process was told to stop: from now on `/readyz` says so, and its workers take no more jobs."""
+        if self._runtime is not None:
+            self._runtime.stopping.set()
+
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Runtime]:
         """Raises DataDirInUse, EmulatorFailed, SecretMissing."""
@@ -120,16 +125,22 @@ def cores() -> int:
 
 @asynccontextmanager
 async def workers(runtime: Runtime, slots: int) -> AsyncIterator[None]:
-    """Drain the queue meanwhile. At the end running jobs get their grace period and are handed back."""
+    """Drain the queue meanwhile. At the end running jobs get their grace period and are handed back.
+
+    That period begins when the process is told to stop, beside the last requests.
+    """
     if slots == 0:
         yield
         return
     pool = Pool(runtime.stores, runtime.settings, slots)
     draining = asyncio.create_task(pool.run(), name="worker-pool")
     draining.add_done_callback(_tell_if_broken)
+    told = asyncio.create_task(runtime.stopping.wait(), name="worker-pool-stop")
+    told.add_done_callback(lambda _: pool.stop())
     try:
         yield
     finally:
+        told.cancel()
         pool.stop()
         await draining
 

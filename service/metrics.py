@@ -10,6 +10,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from service.shared_counts import whole
+
 REGISTRY = CollectorRegistry(auto_describe=True)
 
 # What our own clients call themselves; a client that changes how it repeats requests takes the next number here.
@@ -72,4 +74,4 @@ def _one_of(known: tuple[str, ...], said: str | None) -> str:
 
 def exposition() -> tuple[bytes, str]:
     """Everything counted so far as Prometheus reads it, and its content type."""
-    return generate_latest(REGISTRY), CONTENT_TYPE_LATEST
+    return generate_latest(whole(REGISTRY)), CONTENT_TYPE_LATEST

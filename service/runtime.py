@@ -45,13 +45,18 @@ def _session(endpoint: str | None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What views, workers and commands share. `endpoint` is the embedded emulator's, None on AWS."""
+    """What views, workers and commands share. `endpoint` is the embedded emulator's, None on AWS.
+
+    `stopping` is set once this process has been told to stop: it says that it is not ready, and its workers take no
+    more jobs.
+    """
 
     settings: Settings
     stores: Stores
     mailer: Mailer
     endpoint: str | None = None
     directories: Directories = field(default_factory=Directories)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def health(self) -> dict[str, bool]:
         """Does each dependency answer within two seconds?"""

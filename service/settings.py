@@ -56,6 +56,11 @@ class Settings(BaseSettings):
     grace_seconds: float = Field(
         20, ge=0, description="How long a stopping worker lets a job go on before it is handed back."
     )
+    drain_seconds: float = Field(
+        1,
+        ge=0,
+        description="How long a web service that was told to stop goes on serving while `/readyz` already says 503.",
+    )
     job_seconds: int = Field(3600, ge=1, description="How long one attempt of a job may take.")
     job_megabytes: int = Field(640, ge=256, description="Memory that one job's process may use for data.")
     secret_key: SecretStr | None = Field(

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from service.cli.manners import data_option, ends_plainly, read_settings
-from service.cli.serve import WebServer
+from service.cli.web_server import WebServer
 from service.local.datadir import DataDirInUse, find_running
 from service.local.demo import Compared, DemoFailed, Placed, Student, compared
 from service.runtime import Runtime

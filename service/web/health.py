@@ -20,6 +20,12 @@ class PartDown(StoreUnavailable):
     code = "part_down"
 
 
+class Stopping(StoreUnavailable):
+    """This process is about to stop, and others go on. Try again in a few seconds."""
+
+    code = "stopping"
+
+
 @health.get("/healthz")
 async def healthz() -> Response:
     """This process answers; says nothing of what it depends on, so that a broken database restarts nobody."""
@@ -28,7 +34,9 @@ async def healthz() -> Response:
 
 @health.get("/readyz")
 async def readyz() -> Response:
-    """200 if every dependency answers, else 503 with each one's state."""
+    """200 if every dependency answers, else 503 with each one's state; 503 too once this process is to stop."""
+    if web().runtime.stopping.is_set():
+        return envelope(503, Stopping.code, Stopping().message, {"Retry-After": str(RETRY_SECONDS)})
     found = await web().runtime.health()
     if all(found.values()):
         return said(status="ok", dependencies=found)

@@ -100,7 +100,7 @@ def refusals(endpoint: str, method: str) -> dict[int, list[str]]:
         if kind.code not in codes:
             codes.append(kind.code)
     if endpoint == "health.readyz":
-        found[503].append("part_down")
+        found[503] += ["part_down", "stopping"]
     elif endpoint == "pages.static":
         found |= {404: ["not_found"]}
     if 400 in found and method not in ("GET", "HEAD"):

@@ -122,10 +122,12 @@ async def test_bad_arguments_end_with_2_and_bad_settings_say_which(folder: Path)
 
 
 async def test_serve_answers_until_it_is_told_to_stop_and_a_second_one_says_so(tmp_path: Path) -> None:
+    """Two processes at one address. Told to stop, they are not ready any more while they answer on, and end with 0."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "service.cli", "serve", "--port", "0", "--data", str(tmp_path), "--workers", "1"),
+        *(sys.executable, "-m", "service.cli", "serve", "--port", "0", "--data", str(tmp_path)),
+        *("--workers", "1", "--processes", "2"),
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "TIPTRACE_DRAIN_SECONDS": "1"},
     )
     try:
         assert process.stdout
@@ -137,13 +139,27 @@ async def test_serve_answers_until_it_is_told_to_stop_and_a_second_one_says_so(t
             assert (await http.get("/healthz")).status_code == 200
             assert (await http.get("/readyz")).status_code == 200
             assert "<title>" in (await http.get("/signin")).text
-        code, _, err = await typed("serve", "--port", "0", "--data", str(tmp_path))
-        assert code == 1
-        assert "in use" in err
-        assert "Traceback" not in err
+            code, _, err = await told("serve", "--port", "0", "--data", str(tmp_path))
+            assert code == 1
+            assert "in use" in err
+            assert "Traceback" not in err
+            process.send_signal(signal.SIGTERM)
+            while (ready := await http.get("/readyz")).status_code == 200:
+                pass
+            assert (ready.status_code, ready.json()["code"]) == (503, "stopping")
+            assert (await http.get("/healthz")).status_code == 200
     finally:
-        process.send_signal(signal.SIGTERM)
+        if process.returncode is None:
+            process.terminate()
         assert await asyncio.wait_for(process.wait(), 60) == 0
+
+
+async def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+    taken = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port = str(taken.sockets[0].getsockname()[1])
+    async with taken:
+        code, _, err = await told("serve", "--port", port, "--processes", "2", "--data", str(tmp_path))
+    assert (code, err) == (1, f"Error: 127.0.0.1:{port} cannot be listened on: Address already in use.\n")
 
 
 async def test_the_demonstration_agrees_with_the_known_truth(tmp_path: Path) -> None:

@@ -49,9 +49,13 @@ class CommandProcess:
         )
         self.pid = self._process.pid
 
+    def text(self) -> str:
+        """All that it wrote."""
+        return Path(self._log.name).read_text()
+
     def lines(self) -> list[dict[str, Any]]:
         found = []
-        for line in Path(self._log.name).read_text().splitlines():
+        for line in self.text().splitlines():
             with contextlib.suppress(ValueError):
                 found.append(json.loads(line))
         return found
@@ -66,13 +70,17 @@ class CommandProcess:
     def tell(self, number: int) -> None:
         os.kill(self.pid, number)
 
+    async def ended(self) -> int:
+        """Wait until it ends by itself; returns its exit code."""
+        return await asyncio.to_thread(self._process.wait, 60)
+
     async def end(self, number: int = signal.SIGKILL) -> int:
         """End it and wait for its end; returns its exit code."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 self.tell(signal.SIGCONT)
                 self.tell(number)
-        code = await asyncio.to_thread(self._process.wait, 60)
+        code = await self.ended()
         self._log.close()
         return code
 
@@ -94,17 +102,27 @@ class WorkerProcess(CommandProcess):
 
 
 class WebProcess(CommandProcess):
-    """The web service alone, on a port that the system picks."""
+    """The web service, on a port that the system picks; without workers unless `words` say otherwise."""
 
-    def __init__(self, endpoint: str, settings: Settings, **changed: Any) -> None:
-        super().__init__(endpoint, settings, ["serve", "--port", "0", "--workers", "0"], **changed)
+    def __init__(self, endpoint: str, settings: Settings, *words: str, **changed: Any) -> None:
+        changed.setdefault("drain_seconds", 0)  # nobody waits for a test
+        super().__init__(endpoint, settings, ["serve", "--port", "0", "--workers", "0", *words], **changed)
+
+    def children(self) -> list[psutil.Process]:
+        """Its processes for the web and for work; not the database's and not those that trace."""
+        found = []
+        for child in psutil.Process(self.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if "service.cli.child" in child.cmdline():
+                    found.append(child)
+        return found
 
     async def address(self) -> str:
         """Where it listens, as soon as it does."""
         async with asyncio.timeout(60):
             while True:
-                found = re.search(r"tiptrace is at (\S+)", Path(self._log.name).read_text())
+                found = re.search(r"tiptrace is at (\S+)", self.text())
                 if found:
                     return found[1]
-                assert self._process.poll() is None, Path(self._log.name).read_text()[-2000:]
+                assert self._process.poll() is None, self.text()[-2000:]
                 await asyncio.sleep(0.05)

@@ -1,0 +1,94 @@
+"""The web service in one process, from its start to an end in order: not ready first, then closed."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+import uvicorn
+
+from service.asgi import create_app
+from service.settings import Settings
+
+BACKLOG = 2048
+
+log = structlog.get_logger()
+
+
+class WebServer(uvicorn.Server):
+    """The web service with its workers; its lifespan opens and closes everything. A stop asked for ends with code 0.
+
+    On SIGTERM `/readyz` says 503 and workers take no more jobs, while requests are served for another
+    `drain_seconds`: so a balancer sends them elsewhere before connections are closed. Ctrl-C, or a second signal, ends
+    that wait. `own`: as of service.asgi.Service. `takes`: how many connections at most are taken at a time.
+    """
+
+    def __init__(
+        self, settings: Settings, host: str = "127.0.0.1", port: int = 0, *, own: bool = True, takes: int = BACKLOG
+    ) -> None:
+        self.service = create_app(settings, own=own)
+        super().__init__(
+            uvicorn.Config(
+                self.service,
+                host=host,
+                port=port,
+                backlog=takes,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # TIPTRACE_TRUSTED_PROXIES says whom to believe
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=int(settings.grace_seconds) + 5,
+            )
+        )
+        self._drain_seconds = settings.drain_seconds
+        self._told = False
+        self._up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._up.set()
+
+    async def is_up(self, serving: asyncio.Task[None]) -> bool:
+        """Wait until it listens; False if `serving`, the task that runs it, ended before."""
+        waiting = asyncio.create_task(self._up.wait())
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        return self.started and not serving.done()
+
+    @property
+    def address(self) -> str:
+        """Where it listens, once it does."""
+        return address_of(self.servers[0].sockets[0])
+
+    def stop(self, number: int) -> None:
+        """Stop as the signal `number` asks: SIGTERM lets balancers know first."""
+        self.service.stop_being_ready()
+        if number == signal.SIGTERM and not self._told:
+            self._told = True
+            log.info("web.stopping", drain_seconds=self._drain_seconds)
+            asyncio.get_running_loop().call_later(self._drain_seconds, self._close)
+        else:
+            self.handle_exit(number, None)
+
+    def _close(self) -> None:
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Uvicorn would end the process by the very signal that asked it to stop; here that is a success."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop, number)
+        yield
+
+
+def address_of(listening: Any) -> str:
+    """The address of a listening socket, as one types it."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

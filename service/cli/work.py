@@ -1,0 +1,34 @@
+"""A process that works on jobs and does nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+import structlog
+
+from service.local.connection import endpoint_of
+from service.runtime import open_runtime
+from service.settings import Settings
+from service.worker.pool import Pool
+
+log = structlog.get_logger()
+
+
+async def work(settings: Settings, slots: int, *, up: Callable[[Callable[[int], None]], None] | None = None) -> int:
+    """Drain the queue with so many slots until SIGTERM or SIGINT; returns 0, the exit code.
+
+    `up` is told once it works, and gets what stops it.
+    """
+    async with endpoint_of(settings) as endpoint, open_runtime(settings, endpoint=endpoint) as runtime:
+        pool = Pool(runtime.stores, settings, slots)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, pool.stop)
+        log.info("worker.started", slots=slots)
+        if up:
+            up(lambda _: pool.stop())
+        await pool.run()
+        log.info("worker.stopped")
+    return 0
