@@ -17,9 +17,10 @@ from service.domain.ids import Ids
 from service.domain.letters import Mailer
 from service.domain.origin import origin_of
 from service.mail import mailer_of
+from service.queues import complete_queues, find_queues, make_queues
 from service.settings import Settings
 from service.store.objects import Front, Objects
-from service.store.queue import Queue, ensure_queue
+from service.store.queue import Queue
 from service.store.replies import read_items_directly, refuse_strange_messages, refuse_strange_objects
 from service.store.schema import Made, create_tables
 from service.store.stores import Stores, build_stores
@@ -124,29 +125,13 @@ async def open_runtime(
         if endpoint:
             await create_tables(dynamodb, settings.table_prefix)
             await objects.ensure_bucket()
-            queue_url = await ensure_queue(sqs, queue_name(settings))
+            urls = await make_queues(sqs, settings)
         else:
-            queue_url = settings.queue_url or await _queue_by_name(sqs, queue_name(settings))
+            urls = await find_queues(sqs, settings)
         stores = build_stores(
-            Database(dynamodb, settings.table_prefix), objects, Queue(sqs, queue_url), settings.policy(), clock, ids
+            Database(dynamodb, settings.table_prefix), objects, Queue(sqs, urls), settings.policy(), clock, ids
         )
         yield Runtime(settings=settings, stores=stores, mailer=mailer_of(settings), endpoint=endpoint)
-
-
-class NotSetUp(Exception):
-    """A part of the deployment that `tiptrace admin create-tables` makes is missing."""
-
-
-async def _queue_by_name(sqs: Any, name: str) -> str:
-    try:
-        url: str = (await sqs.get_queue_url(QueueName=name))["QueueUrl"]
-    except sqs.exceptions.QueueDoesNotExist:
-        raise NotSetUp(f"There is no queue {name}. Run `tiptrace admin create-tables` first.") from None
-    return url
-
-
-def queue_name(settings: Settings) -> str:
-    return f"{settings.table_prefix}jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +156,7 @@ async def open_clients(endpoint: str | None = None) -> AsyncIterator[Clients]:
 
 
 async def make_everything(settings: Settings, *, endpoint: str | None = None) -> Made:
-    """Tables, bucket and queue of a deployment; what exists is left alone."""
+    """Tables, bucket and queues of a deployment; what exists is left alone."""
     async with open_clients(endpoint) as clients:
         made = await create_tables(clients.dynamodb, settings.table_prefix)
         origin = origin_of(settings.public_url) if settings.public_url else None
@@ -179,11 +164,6 @@ async def make_everything(settings: Settings, *, endpoint: str | None = None) ->
             made.created.append(settings.bucket)
         else:
             made.present.append(settings.bucket)
-        if not settings.queue_url:
-            try:
-                await _queue_by_name(clients.sqs, queue_name(settings))
-                made.present.append(queue_name(settings))
-            except NotSetUp:
-                made.created.append(queue_name(settings))
-            await ensure_queue(clients.sqs, queue_name(settings))
+        for name, present in (await complete_queues(clients.sqs, settings)).items():
+            (made.present if present else made.created).append(name)
     return made

@@ -35,7 +35,14 @@ class Settings(BaseSettings):
     data: Path = Field(default_factory=default_data_dir, description="Folder of the embedded default's data.")
     table_prefix: str = Field("tiptrace-", description="Put before every table's name.")
     bucket: str = Field("tiptrace-movies", description="S3 bucket of movies and results.")
-    queue_url: str | None = Field(None, description="SQS queue of jobs; unset: found or made by name (`<prefix>jobs`).")
+    queue_url: str | None = Field(
+        None, description="SQS queue of traces; unset: found or made by name (`<prefix>jobs`)."
+    )
+    inspect_queue_url: str | None = Field(
+        None,
+        description="SQS queue of inspections; unset: that of TIPTRACE_QUEUE_URL if it is set, else found or made by"
+        " name (`<prefix>inspections`).",
+    )
     lease_seconds: int = Field(900, ge=3, description="How long a lease lives without a renewal (D).")
     heartbeat_seconds: float = Field(
         30, gt=0, description="How often a job renews its lease (H), at most a third of D."

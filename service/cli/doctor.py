@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import aiosmtplib
 import click
@@ -19,7 +20,8 @@ from service.domain.origin import origin_of
 from service.local.connection import endpoint_of
 from service.mail import talk_to
 from service.mail_server import Server, server_of
-from service.runtime import make_everything, open_clients, queue_name
+from service.queues import named_urls, queue_names
+from service.runtime import make_everything, open_clients
 from service.settings import Settings
 from service.sound_settings import judge_settings
 from service.usecases.examine_bucket import examine_bucket
@@ -72,7 +74,7 @@ async def _examine_aws(settings: Settings, endpoint: str | None) -> list[Finding
             origin = origin_of(settings.public_url) if settings.public_url else None
             return [
                 *await examine_tables(clients.dynamodb, settings.table_prefix, time.time, backups=endpoint is None),
-                *await examine_queue(clients.sqs, queue_name(settings), settings.queue_url if not endpoint else None),
+                *await _examine_queues(clients.sqs, settings, here=endpoint is not None),
                 *await examine_bucket(
                     clients.s3,
                     settings.bucket,
@@ -83,6 +85,22 @@ async def _examine_aws(settings: Settings, endpoint: str | None) -> list[Finding
             ]
     except NoRegionError:
         return [fault("settings", "It is not said in which region of AWS this is.", "Set AWS_REGION.")]
+
+
+async def _examine_queues(sqs: Any, settings: Settings, *, here: bool) -> list[Finding]:
+    """That of traces, and that of inspections if it is another. `here`: the embedded ones, which no setting names."""
+    names = queue_names(settings)
+    urls = dict.fromkeys(names, None) if here else named_urls(settings)
+    found = await examine_queue(sqs, names["trace"], urls["trace"], "TIPTRACE_QUEUE_URL")
+    if urls["inspect"] is None or urls["inspect"] != urls["trace"]:
+        found += await examine_queue(
+            sqs,
+            names["inspect"],
+            urls["inspect"],
+            "TIPTRACE_INSPECT_QUEUE_URL",
+            without="inspections wait behind traces",
+        )
+    return found
 
 
 async def _examine_mail(settings: Settings) -> list[Finding]:

@@ -18,7 +18,8 @@ from service.domain.errors import TiptraceError
 from service.local.connection import endpoint_of
 from service.local.datadir import DataDirInUse
 from service.local.emulator import EmulatorFailed
-from service.runtime import NotSetUp, Runtime, open_runtime
+from service.queues import NotSetUp
+from service.runtime import Runtime, open_runtime
 from service.settings import Settings
 from service.web.signer import SecretMissing
 

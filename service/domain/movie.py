@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,15 @@ class Movie:
     tracing: TracingLease | None
     hidden: Hidden | None
     row: Mapping[str, Any]
+
+    @property
+    def turn(self) -> str:
+        """With whom the movie's jobs wait in turn: with its course's, or with its owner's if it has none.
+
+        A hash, since a queue takes only some characters and a log of the queue should name nobody.
+        """
+        who = f"course {self.course_id}" if self.course_id else f"person {self.user_id}"
+        return hashlib.sha256(who.encode()).hexdigest()[:32]
 
     @property
     def trim_start(self) -> int:

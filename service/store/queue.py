@@ -1,15 +1,22 @@
-"""The queue of jobs on SQS: long poll, visibility, dead letters. A message names a job and carries nothing else."""
+"""The queue of jobs on SQS: long poll, visibility, dead letters. A message names a job and carries nothing else.
+
+There is a lane for each kind of job, a queue of its own in SQS or one queue for both. Each message says to SQS, beside
+its body, whose turn it is (its message group). A standard queue whose messages have groups is a fair queue: a group
+that has many at work does not hold up the others.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from service.domain.errors import StoreUnavailable
+from service.domain.lease import Kind
 
 VISIBILITY_SECONDS = 60
 MAX_RECEIVES = 5
@@ -37,8 +44,9 @@ class JobMessage:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One received message. `handle` is good for this delivery only."""
+    """One received message. `handle` is good for this delivery only, and for the queue at `url`."""
 
+    url: str
     body: str
     handle: str
     receives: int
@@ -72,29 +80,44 @@ async def ensure_queue(client: Any, name: str) -> str:
 class Queue:
     """Sending may be repeated: a redelivered message is a no-op for the claim."""
 
-    def __init__(self, client: Any, url: str, first_pause: float = 0.05) -> None:
-        """`first_pause`: seconds before a message is sent a second time; each later pause is twice as long."""
+    def __init__(self, client: Any, urls: Mapping[Kind, str], first_pause: float = 0.05) -> None:
+        """`urls`: where jobs of each kind go.
+
+        `first_pause`: seconds before a message is sent a second time; each later pause is twice as long.
+        """
         self.client = client
-        self.url = url
+        self.urls = urls
         self.first_pause = first_pause
 
-    async def send(self, message: JobMessage) -> None:
-        """Raises StoreUnavailable; the job stands in the database all the same and is announced again."""
+    @property
+    def lanes(self) -> tuple[Kind, ...]:
+        """A kind for each queue: both kinds, or one if both are in the same queue."""
+        apart: dict[str, Kind] = {}
+        for kind, url in self.urls.items():
+            apart.setdefault(url, kind)
+        return tuple(apart.values())
+
+    async def send(self, message: JobMessage, kind: Kind, group: str) -> None:
+        """`group`: whose turn it is, see Movie.turn. Whoever receives the job does it, in whichever lane it lies.
+
+        Raises StoreUnavailable; the job stands in the database all the same and is announced again.
+        """
         body = message.body()
         for attempt in range(_TRIES):
             try:
-                await self.client.send_message(QueueUrl=self.url, MessageBody=body)
+                await self.client.send_message(QueueUrl=self.urls[kind], MessageBody=body, MessageGroupId=group)
                 return
             except (ClientError, BotoCoreError, HTTPClientError, OSError):
                 if attempt == _TRIES - 1:
                     raise StoreUnavailable from None
                 await asyncio.sleep(self.first_pause * 2**attempt)
 
-    async def receive(self, wait_seconds: int) -> Delivery | None:
+    async def receive(self, lane: Kind, wait_seconds: int) -> Delivery | None:
         """Wait up to `wait_seconds` for one message. Raises StoreUnavailable."""
+        url = self.urls[lane]
         try:
             reply = await self.client.receive_message(
-                QueueUrl=self.url,
+                QueueUrl=url,
                 MaxNumberOfMessages=1,
                 WaitTimeSeconds=wait_seconds,
                 MessageSystemAttributeNames=["ApproximateReceiveCount"],
@@ -103,29 +126,33 @@ class Queue:
             raise StoreUnavailable from None
         for raw in reply.get("Messages", []):
             receives = int(raw.get("Attributes", {}).get("ApproximateReceiveCount", 1))
-            return Delivery(raw["Body"], raw["ReceiptHandle"], receives)
+            return Delivery(url, raw["Body"], raw["ReceiptHandle"], receives)
         return None
 
     async def delete(self, delivery: Delivery) -> None:
         """A handle that is stale, or a message already gone, is success."""
         try:
-            await self.client.delete_message(QueueUrl=self.url, ReceiptHandle=delivery.handle)
+            await self.client.delete_message(QueueUrl=delivery.url, ReceiptHandle=delivery.handle)
         except ClientError:
             return
         except (BotoCoreError, HTTPClientError, OSError):
             raise StoreUnavailable from None
 
     async def depth(self) -> dict[str, int]:
-        """How many messages wait and how many are in flight, about."""
+        """How many messages wait and how many are in flight, about, over all lanes. Raises StoreUnavailable."""
+        told = await asyncio.gather(*(self._attributes(self.urls[lane]) for lane in self.lanes))
+        return {
+            "waiting": sum(int(one.get("ApproximateNumberOfMessages", 0)) for one in told),
+            "in_flight": sum(int(one.get("ApproximateNumberOfMessagesNotVisible", 0)) for one in told),
+        }
+
+    async def _attributes(self, url: str) -> Mapping[str, str]:
         try:
             reply = await self.client.get_queue_attributes(
-                QueueUrl=self.url,
+                QueueUrl=url,
                 AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
             )
         except (ClientError, BotoCoreError, HTTPClientError, OSError):
             raise StoreUnavailable from None
-        attributes = reply["Attributes"]
-        return {
-            "waiting": int(attributes.get("ApproximateNumberOfMessages", 0)),
-            "in_flight": int(attributes.get("ApproximateNumberOfMessagesNotVisible", 0)),
-        }
+        told: Mapping[str, str] = reply["Attributes"]
+        return told

@@ -79,13 +79,16 @@ def judge_backups(without: Sequence[str]) -> list[Finding]:
     return [advice("tables", said, todo)]
 
 
-def judge_queue(name: str, attributes: Mapping[str, str], ours: bool) -> list[Finding]:
-    """What GetQueueAttributes says of the queue of jobs. `ours`: `create-tables` looks after its attributes."""
+def judge_queue(name: str, attributes: Mapping[str, str], ours: bool, setting: str) -> list[Finding]:
+    """What GetQueueAttributes says of a queue of jobs. `ours`: `create-tables` looks after its attributes.
+
+    `setting`: what may name the queue.
+    """
     found = []
     cure = MAKE if ours else "Set it as deploy/cloudformation/data.yaml does: a queue of your own is left alone."
     if attributes.get("FifoQueue") == "true":
         said = f"{name} is a FIFO queue, which holds back jobs behind one that is at work."
-        found.append(fault("queue", said, "Name a standard queue in TIPTRACE_QUEUE_URL."))
+        found.append(fault("queue", said, f"Name a standard queue in {setting}."))
     visibility = int(attributes.get("VisibilityTimeout", 0))
     if visibility != VISIBILITY_SECONDS:
         said = f"A message that was taken comes again after {visibility} s. It must be {VISIBILITY_SECONDS} s."

@@ -69,8 +69,9 @@ async def _requeue(stores: Stores, lease: JobLease, failures: int) -> None:
 
 
 async def _announce(stores: Stores, lease: JobLease) -> None:
+    job, movie = lease.job, lease.movie
     try:
-        await stores.queue.send(JobMessage(lease.movie.movie_id, lease.job.job_id, lease.job.attempt + 1))
+        await stores.queue.send(JobMessage(movie.movie_id, job.job_id, job.attempt + 1), job.kind, movie.turn)
     except Unavailable:
         log.warning("job.announce_failed")
 

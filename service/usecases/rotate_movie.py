@@ -75,7 +75,7 @@ async def rotate(
         inputs = {**inspection_inputs(movie, await _source(stores, movie)), "rotation": rotation}
         receipt = inspection_receipt(stores, actor, movie, inputs, now, intent)
         if await _admitted(stores, actor, movie, lease_id, receipt, now, ipaddr):
-            await announce(stores, receipt)
+            await announce(stores, movie, receipt, "inspect")
             return await stores.movies.get(movie_id) or movie
     raise EditedMeanwhile
 

@@ -99,11 +99,11 @@ def start_event(
     )
 
 
-async def announce(stores: Stores, receipt: Receipt) -> None:
+async def announce(stores: Stores, movie: Movie, receipt: Receipt, kind: Kind) -> None:
     """Send the message. If it cannot be sent the job stands all the same: the sweeper announces it again."""
     names = {"movie_id": receipt.movie_id, "job_id": receipt.job_id, "request_key": receipt.request_key}
     log.info("job.admitted", kind=receipt.kind, attempt=1, **names)
     try:
-        await stores.queue.send(JobMessage(receipt.movie_id, receipt.job_id, 1))
+        await stores.queue.send(JobMessage(receipt.movie_id, receipt.job_id, 1), kind, movie.turn)
     except Unavailable:
         log.warning("job.announce_failed", attempt=1, **names)

@@ -107,7 +107,7 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
             client_version=order.client_version,
         )
         if await _admitted(stores, actor, movie, order, receipt, unwritten, now):
-            await announce(stores, receipt)
+            await announce(stores, movie, receipt, "trace")
             return Submitted(receipt, replayed=False, retired=existing is not None)
     raise EditedMeanwhile
 

@@ -63,7 +63,7 @@ async def _look_at(stores: Stores, movie_id: str, swept: Swept) -> None:
             swept.uploads_expired += 1
     elif job.state == "queued":
         if job.due_at <= now and await stores.movies.announce(movie_id, job, now):
-            await stores.queue.send(JobMessage(movie_id, job.job_id, job.attempt))
+            await stores.queue.send(JobMessage(movie_id, job.job_id, job.attempt), job.kind, movie.turn)
             swept.announced += 1
             log.info("job.announced_again", movie_id=movie_id, job_id=job.job_id, attempt=job.attempt)
     elif not job.live(now):
@@ -83,7 +83,7 @@ async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> 
     )
     await stores.database.write(write)
     log.warning("job.resumed", movie_id=movie.movie_id, job_id=job.job_id, attempt=job.attempt + 1)
-    await stores.queue.send(JobMessage(movie.movie_id, job.job_id, job.attempt + 1))
+    await stores.queue.send(JobMessage(movie.movie_id, job.job_id, job.attempt + 1), job.kind, movie.turn)
 
 
 async def _expire_upload(stores: Stores, movie: Movie, now: int) -> None:

@@ -187,7 +187,7 @@ async def _inspection_admitted(
         row = await stores.movies.get(movie.movie_id)
         if not (row and row.tracing and row.tracing.job_id == receipt.job_id):
             raise
-    await announce(stores, receipt)
+    await announce(stores, movie, receipt, "inspect")
     return True
 
 

@@ -1,4 +1,4 @@
-"""The worker: as many pollers as slots, each with an engine of its own, and one sweeper."""
+"""The worker: a poller for each slot with an engine of its own, one more for inspections alone, and one sweeper."""
 
 from __future__ import annotations
 
@@ -8,25 +8,35 @@ from contextlib import AsyncExitStack
 import structlog
 
 from service.domain.errors import Unavailable
+from service.domain.lease import Kind
 from service.settings import Settings
 from service.store.queue import Delivery
 from service.store.stores import Stores
 from service.worker.delivery import handle
 from service.worker.engine import Engine
+from service.worker.lanes import Lanes
 from service.worker.sweeper import sweep_forever
 
 log = structlog.get_logger()
-_LONG_POLL_SECONDS = 10
+_LONG_POLL_SECONDS = 5
+"""A slot that waits where nothing comes looks where it is needed after this long."""
 _LONGEST_PAUSE = 10.0
 
 
 class Pool:
-    """Drains the queue until it is told to stop; then running jobs get the grace period and are handed back."""
+    """Drains the queue until it is told to stop; then running jobs get the grace period and are handed back.
+
+    A message is asked for by a slot that is free to do its job, so that none waits here. `slots` do any job. Where
+    inspections have a queue of their own, one slot more does nothing else: they are short, people wait for them, and
+    traces may fill all others for minutes.
+    """
 
     def __init__(self, stores: Stores, settings: Settings, slots: int) -> None:
         self._stores = stores
         self._settings = settings
-        self._slots = slots
+        self._lanes = Lanes(stores.queue.lanes)
+        own: tuple[Kind | None, ...] = ("inspect",) if self._lanes.apart else ()
+        self._slots = (None,) * slots + own
         self._stopping = asyncio.Event()
         self._hand_back = asyncio.Event()
         self.engines: list[Engine] = []
@@ -34,13 +44,16 @@ class Pool:
     async def run(self) -> None:
         """Work until `stop`. Leaves no child process and no job without an owner or an announcement."""
         async with AsyncExitStack() as stack:
-            for _ in range(self._slots):
+            for _ in self._slots:
                 engine = Engine(megabytes=self._settings.job_megabytes, seconds=self._settings.job_seconds)
                 self.engines.append(await stack.enter_async_context(engine))
             async with asyncio.TaskGroup() as group:
                 sweeper = group.create_task(sweep_forever(self._stores, self._settings.sweep_seconds))
                 grace = group.create_task(self._grant_grace())
-                pollers = [group.create_task(self._poll(engine)) for engine in self.engines]
+                pollers = [
+                    group.create_task(self._poll(engine, own))
+                    for engine, own in zip(self.engines, self._slots, strict=True)
+                ]
                 await asyncio.wait(pollers)
                 sweeper.cancel()
                 grace.cancel()
@@ -55,11 +68,12 @@ class Pool:
         await asyncio.sleep(self._settings.grace_seconds)
         self._hand_back.set()
 
-    async def _poll(self, engine: Engine) -> None:
+    async def _poll(self, engine: Engine, own: Kind | None) -> None:
         pause = 0.5
         while not self._stopping.is_set():
             try:
-                delivery = await self._receive()
+                with self._lanes.waiting(own) as lane:
+                    delivery = await self._receive(lane)
                 if delivery is not None:
                     outcome = await handle(self._stores, delivery, engine, self._hand_back, self._settings.video_preset)
                     log.debug("message.handled", outcome=outcome)
@@ -72,9 +86,9 @@ class Pool:
                 log.exception("message.failed")  # the job's lease runs out and the sweeper takes it up
                 await self._wait(pause)
 
-    async def _receive(self) -> Delivery | None:
+    async def _receive(self, lane: Kind) -> Delivery | None:
         """A long poll that a stop ends. A message received at that very moment comes again after its visibility."""
-        receiving = asyncio.ensure_future(self._stores.queue.receive(_LONG_POLL_SECONDS))
+        receiving = asyncio.ensure_future(self._stores.queue.receive(lane, _LONG_POLL_SECONDS))
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({receiving, stopping}, return_when=asyncio.FIRST_COMPLETED)

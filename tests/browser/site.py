@@ -138,7 +138,9 @@ class Site:
 
         async def submit_unheard() -> None:
             stores = self.app.runtime.stores
-            deaf = replace(stores, queue=Queue(stores.queue.client, "http://127.0.0.1:9/nobody"))
+            deaf = replace(
+                stores, queue=Queue(stores.queue.client, dict.fromkeys(stores.queue.urls, "http://127.0.0.1:9/nobody"))
+            )
             actor = await stores.people.actor_of_key(person.api_key)
             assert actor is not None
             await submit(deaf, actor, TraceOrder(movie_id, f"stranded-{movie_id}"[:60], {"movie_id": movie_id}))

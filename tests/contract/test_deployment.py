@@ -111,7 +111,8 @@ async def test_the_queues_of_the_template_are_those_that_the_worker_expects(
     stack: dict[str, str], clients: Clients
 ) -> None:
     await ensure_queue(clients.sqs, "made-jobs")
-    for name in ("jobs", "jobs-dead"):
+    await ensure_queue(clients.sqs, "made-inspections")
+    for name in ("jobs", "jobs-dead", "inspections", "inspections-dead"):
         told = [await attributes_of(clients.sqs, f"{prefix}-{name}") for prefix in ("made", "stack")]
         assert told[0] == told[1]
         assert told[0]["VisibilityTimeout"]
@@ -158,9 +159,10 @@ async def test_the_doctor_says_what_is_not_there_and_how_to_get_it(stack: dict[s
     assert code == 1
     assert "There is no table nothing-users, nothing-unique_emails" in said
     assert "There is no queue nothing-jobs." in said
+    assert "There is no queue nothing-inspections: inspections wait behind traces." in said
     assert "There is no bucket no-bucket." in said
-    assert said.count("> Run `tiptrace admin create-tables`.") == 3
-    assert said.splitlines()[-1] == "3 faults, nothing to look at."
+    assert said.count("> Run `tiptrace admin create-tables`.") == 4
+    assert said.splitlines()[-1] == "3 faults, 1 to look at."
 
 
 async def test_the_doctor_sees_a_bucket_that_is_open_to_all_and_shut_to_our_pages(
@@ -185,6 +187,11 @@ async def test_the_doctor_sees_a_queue_of_another_kind(stack: dict[str, str], cl
     assert code == 1
     assert "comes again after 30 s. It must be 60 s." in said
     assert "has no dead-letter queue" in said
+    assert "stack-inspections" not in said, "one queue that is named is the queue of all jobs"
+    code, said = await seen(stack, TIPTRACE_INSPECT_QUEUE_URL=url)
+    assert code == 1
+    assert "The queue stack-jobs has its dead-letter queue." in said
+    assert "comes again after 30 s. It must be 60 s." in said
     code, said = await seen(stack, TIPTRACE_QUEUE_URL=url + "-not")
     assert code == 1
     assert "Correct TIPTRACE_QUEUE_URL" in said

@@ -173,7 +173,8 @@ async def test_tables_of_a_laboratory_get_the_indexes_that_they_lack(
             await client.create_table(**request)
     command = ["admin", "migrate", "--json", "--data", str(tmp_path)]
     aws = {
-        "TIPTRACE_BACKEND": "aws", "TIPTRACE_TABLE_PREFIX": prefix, "TIPTRACE_QUEUE_URL": lab.stores.queue.url,
+        "TIPTRACE_BACKEND": "aws", "TIPTRACE_TABLE_PREFIX": prefix,
+        "TIPTRACE_QUEUE_URL": lab.stores.queue.urls["trace"],
         "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
         **{f"AWS_ENDPOINT_URL_{name}": emulator.endpoint for name in ("DYNAMODB", "S3", "SQS")},
     }  # fmt: skip

@@ -188,7 +188,7 @@ async def test_the_doctor_in_the_operators_role_may_look_at_everything(emulator:
         operator.worn_by(clients.dynamodb, clients.s3, clients.sqs)
         found = [
             *await examine_tables(clients.dynamodb, "seen-", time.time),
-            *await examine_queue(clients.sqs, "seen-jobs", None),
+            *await examine_queue(clients.sqs, "seen-jobs", None, "TIPTRACE_QUEUE_URL"),
             *await examine_bucket(clients.s3, "seen-movies", "p", origin="https://lab.example", for_browsers=True),
         ]
     assert operator.refused == set()
@@ -202,7 +202,7 @@ async def test_the_doctor_names_every_call_that_was_refused(emulator: Emulator) 
         web = role("WebRole", "dim-", "dim-movies")
         web.worn_by(clients.dynamodb, clients.s3, clients.sqs)
         tables = await examine_tables(clients.dynamodb, "dim-", time.time)
-        queue = await examine_queue(clients.sqs, "dim-jobs", None)
+        queue = await examine_queue(clients.sqs, "dim-jobs", None, "TIPTRACE_QUEUE_URL")
         bucket = await examine_bucket(clients.s3, "dim-movies", "p", origin="https://lab.example", for_browsers=True)
     said = [f"{finding.said} {finding.todo}" for finding in (*tables, *queue, *bucket)]
     assert "dynamodb:DescribeTable on dim-users was refused. Allow dynamodb:DescribeTable on dim-users" in " ".join(

@@ -14,6 +14,7 @@ import pytest
 
 from service.worker.delivery import handle
 from service.worker.engine import Engine
+from tests.support.messages import next_message
 from tests.support.service import Lab
 from tests.support.uploads import mp4
 
@@ -25,7 +26,7 @@ MOVIE = mp4(frames=6, width=160, height=120)
 
 async def do_the_job(lab: Lab, engine: Engine) -> str:
     """Take the one message that waits, as a worker does."""
-    delivery = await lab.runtime.stores.queue.receive(5)
+    delivery = await next_message(lab.runtime.stores.queue, 5)
     assert delivery is not None
     return await handle(lab.runtime.stores, delivery, engine, asyncio.Event(), "ultrafast")
 

@@ -13,7 +13,8 @@ import pytest_asyncio
 from aiobotocore.config import AioConfig
 
 from service.local.emulator import Emulator
-from service.runtime import _session, make_everything, queue_name
+from service.queues import queue_names
+from service.runtime import _session, make_everything
 from service.store.objects import Objects
 from tests.support.lab import settings_for
 
@@ -36,7 +37,7 @@ async def s3(emulator: Emulator) -> AsyncIterator[Any]:
 async def test_everything_is_said_to_be_made_once_and_to_be_there_afterwards(emulator: Emulator, prefix: str) -> None:
     settings = settings_for(prefix)
     first = await make_everything(settings, endpoint=emulator.endpoint)
-    assert {queue_name(settings), settings.bucket, f"{prefix}-movies"} <= set(first.created)
+    assert {*queue_names(settings).values(), settings.bucket, f"{prefix}-movies"} <= set(first.created)
     assert first.present == []
     again = await make_everything(settings, endpoint=emulator.endpoint)
     assert (again.created, set(again.present)) == ([], set(first.created))

@@ -10,6 +10,7 @@ import pytest
 
 from service import metrics
 from service.store.schema import RECEIPTS
+from tests.support.messages import next_message
 from tests.support.service import ORIGIN, Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -272,7 +273,7 @@ async def test_nothing_is_left_to_be_done_after_the_reply_c21(lab: Lab) -> None:
     events = [event async for event in stores.audit.of("movie_id", movie_id)]
     assert [(event["event_type"], event["trace_job_id"]) for event in events] == [("movie.tracing.started", job_id)]
     waiting = []
-    while (delivery := await stores.queue.receive(0)) is not None:
+    while (delivery := await next_message(stores.queue)) is not None:
         waiting.append(delivery.message().job_id)
         await stores.queue.delete(delivery)
     assert waiting.count(job_id) == 1

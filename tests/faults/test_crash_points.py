@@ -20,6 +20,7 @@ from service.usecases.upload_movie import NewMovie, new_movie, process_upload, u
 from service.worker.delivery import handle
 from tests.support.lab import POINTS, Lab, open_lab
 from tests.support.lab_worker import claimed
+from tests.support.messages import next_message
 from tests.support.mortal import Fate, Point
 from tests.support.stage import BYTES, SHA256, Stage
 
@@ -88,10 +89,10 @@ async def upload(stage: Stage) -> None:
 async def hand_back(stage: Stage) -> None:
     """A worker that has to stop gives its job to the next one."""
     job_id = await _queued(stage)
-    await stage.survivors.queue.send(JobMessage(stage.movie_id, job_id, 1))
+    await stage.survivors.queue.send(JobMessage(stage.movie_id, job_id, 1), "trace", "course")
     stage.stop.set()
     worker = stage.actor("worker")
-    delivery = await worker.queue.receive(0)
+    delivery = await next_message(worker.queue)
     if delivery is not None:
         await stage.act(handle(worker, delivery, stage.engine, stage.stop, "veryfast"))  # type: ignore[arg-type]
 
@@ -100,7 +101,7 @@ async def _queued(stage: Stage) -> str:
     await stage.traced_movie()
     order = TraceOrder(stage.movie_id, f"k-{stage.movie_id}", {}, analysis_lease_id=stage.page)
     submitted = await submit(stage.survivors, stage.owner, order)
-    while (delivery := await stage.survivors.queue.receive(0)) is not None:
+    while (delivery := await next_message(stage.survivors.queue)) is not None:
         await stage.survivors.queue.delete(delivery)
     stage.acknowledged.append(submitted.receipt.job_id)
     return submitted.receipt.job_id

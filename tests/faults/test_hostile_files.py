@@ -35,7 +35,7 @@ async def workshop(emulator: Emulator) -> AsyncIterator[Workshop]:
 
 def peak_megabytes(workshop: Workshop) -> float:
     """The most that the engine's present child ever held, as the kernel counted it."""
-    pid = workshop.pool.engines[0].pid
+    pid = workshop.pool.engines[-1].pid  # the slot that inspects
     assert pid is not None
     told = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     assert told

@@ -17,6 +17,7 @@ from service.usecases.sweep import sweep
 from tests.support.fault_lab import FaultLab, open_fault_lab
 from tests.support.fault_proxy import Fault, Request
 from tests.support.lab_worker import claimed, run
+from tests.support.messages import next_message
 from tests.support.worker_process import WebProcess
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,7 +57,7 @@ async def test_a_killed_web_process_leaves_a_job_that_its_retry_finds_and_the_sw
 
     job = (await lab.movie(movie_id)).tracing
     assert job, "the process died before its transaction"
-    assert await lab.stores.queue.receive(0) is None
+    assert await next_message(lab.stores.queue) is None
     second = WebProcess(emulator.endpoint, lab.runtime.settings, secret_key="for tests alone, and long enough")
     try:
         async with httpx.AsyncClient(base_url=await second.address(), headers=headers) as browser:
@@ -70,7 +71,7 @@ async def test_a_killed_web_process_leaves_a_job_that_its_retry_finds_and_the_sw
 
     lab.clock.seconds = time.time() + 31  # after which the sweeper announces what nobody has claimed
     await sweep(lab.stores)
-    delivery = await lab.stores.queue.receive(1)
+    delivery = await next_message(lab.stores.queue, 1)
     assert delivery
     assert delivery.message() == JobMessage(movie_id, job.job_id, 1)
     assert await run(lab.stores, await claimed(lab.stores, delivery.message())) == "completed"

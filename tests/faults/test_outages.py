@@ -25,6 +25,7 @@ from tests.support.fault_lab import FaultLab
 from tests.support.fault_proxy import Fault, Request
 from tests.support.lab import POINTS
 from tests.support.lab_worker import claimed, message_of, run
+from tests.support.messages import next_message
 from tests.support.scene import Scene, being_edited, queued, ready, retracing, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -154,8 +155,8 @@ async def test_the_keeper_beside_a_job_outlives_an_outage_and_strange_answers_bu
 async def test_a_worker_that_cannot_reach_the_database_leaves_the_message_and_the_job_alone(scene: Scene) -> None:
     await queued(scene)
     assert scene.message
-    await scene.direct.queue.send(scene.message)
-    delivery = await scene.direct.queue.receive(1)
+    await scene.direct.queue.send(scene.message, "trace", "course")
+    delivery = await next_message(scene.direct.queue, 1)
     assert delivery
     with (
         scene.faulty.proxy.fault("dynamodb:*", Fault.RESET_BEFORE),

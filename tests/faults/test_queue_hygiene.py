@@ -24,6 +24,7 @@ from tests.support import uploads
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import Lab, open_lab
 from tests.support.lab_worker import message_of
+from tests.support.messages import next_message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ID = "0123456789abcdef" * 2
@@ -37,7 +38,7 @@ async def lab(emulator: Emulator) -> AsyncIterator[Lab]:
 
 async def received(lab: Lab) -> Delivery:
     async with asyncio.timeout(10):
-        while (delivery := await lab.stores.queue.receive(1)) is None:
+        while (delivery := await next_message(lab.stores.queue, 1)) is None:
             pass
     return delivery
 
@@ -65,7 +66,7 @@ async def handled(lab: Lab, delivery: Delivery, engine: Any = None) -> str:
 async def test_a_foreign_message_is_left_for_the_dead_letters_and_said_once_a05(lab: Lab, body: str) -> None:
     with capture_logs() as logs:
         for receives in (1, 2, 3):
-            assert await handled(lab, Delivery(body, "handle", receives)) == "foreign"
+            assert await handled(lab, Delivery("url", body, "handle", receives)) == "foreign"
     assert [line["event"] for line in logs] == ["queue.foreign_message"]
     assert body == "" or body not in str(logs)
 
@@ -78,7 +79,7 @@ async def test_a_message_without_its_job_is_refused_where_it_is_made_a05(job_id:
 
 async def test_what_is_sent_is_what_is_understood(lab: Lab) -> None:
     message = JobMessage("m-1", ID, 2)
-    await lab.stores.queue.send(message)
+    await lab.stores.queue.send(message, "trace", "course")
     delivery = await received(lab)
     assert delivery.message() == message
     await lab.stores.queue.delete(delivery)
@@ -89,7 +90,7 @@ async def test_a_message_of_an_unknown_job_or_movie_is_taken_away_and_changes_no
     movie_id = await lab.ready_movie(owner)
     before = (await lab.movie(movie_id)).row
     for message in (JobMessage(movie_id, ID, 1), JobMessage("m-nobody", ID, 1)):
-        await lab.stores.queue.send(message)
+        await lab.stores.queue.send(message, "trace", "course")
         assert await handled(lab, await received(lab)) == "nothing to do"
     assert (await lab.movie(movie_id)).row == before
     assert await lab.stores.queue.depth() == {"waiting": 0, "in_flight": 0}
@@ -99,7 +100,7 @@ async def test_a_message_that_comes_twice_is_one_run_and_leaves_an_empty_queue_c
     owner = await lab.person("Owner")
     movie_id = await lab.ready_movie(owner)
     submitted = await lab.submit(owner, movie_id)
-    await lab.stores.queue.send(message_of(submitted))
+    await lab.stores.queue.send(message_of(submitted), "trace", "course")
     first, second = await received(lab), await received(lab)
     assert first.message() == second.message()
     outcomes = await asyncio.gather(handled(lab, first), handled(lab, second))
@@ -139,11 +140,14 @@ async def test_a_queue_that_cannot_be_reached_costs_nobody_his_job_a06(lab: Lab)
     """The job is accepted all the same, and the sweeper announces it when the queue is back."""
     owner = await lab.person("Owner")
     movie_id = await lab.ready_movie(owner)
-    nowhere = replace(lab.stores, queue=Queue(lab.stores.queue.client, lab.stores.queue.url + "-gone"))
+    nowhere = replace(
+        lab.stores,
+        queue=Queue(lab.stores.queue.client, {kind: url + "-gone" for kind, url in lab.stores.queue.urls.items()}),
+    )
     answer = await submit(nowhere, owner, TraceOrder(movie_id, "key", {}))
     assert not answer.replayed
     assert (await submit(nowhere, owner, TraceOrder(movie_id, "key", {}))).receipt == answer.receipt
-    assert await lab.stores.queue.receive(0) is None
+    assert await next_message(lab.stores.queue) is None
     lab.clock.advance(31)
     await sweep(lab.stores)
     assert await handled(lab, await received(lab)) == "completed"

@@ -33,6 +33,7 @@ from tests.support import explosions
 from tests.support.engines import ScriptedEngine
 from tests.support.explosions import MARKS, ExplodingClient, a_few_errors, every_error
 from tests.support.lab import Lab, open_lab
+from tests.support.messages import next_message
 from tests.support.service import Lab as Service
 from tests.support.service import serving_lab
 
@@ -99,7 +100,7 @@ class ExplodingEngine(ScriptedEngine):
 async def _traced_by(lab: Lab, owner: Actor, movie_id: str, key: str, stores: Stores, engine: Any) -> tuple[str, str]:
     """Submit, have one worker handle it; its job and what became of the message."""
     submitted = await lab.submit(owner, movie_id, key=key)
-    delivery = await lab.stores.queue.receive(1)
+    delivery = await next_message(lab.stores.queue, 1)
     assert delivery
     try:
         outcome = await handle(stores, delivery, engine, asyncio.Event(), "veryfast")
@@ -112,7 +113,7 @@ async def _traced_by(lab: Lab, owner: Actor, movie_id: str, key: str, stores: St
 async def _end(lab: Lab, movie_id: str) -> None:
     """Sweep until nothing is left of a job that was handed back or abandoned."""
     for _ in range(12):
-        while (delivery := await lab.stores.queue.receive(0)) is not None:
+        while (delivery := await next_message(lab.stores.queue)) is not None:
             await handle(lab.stores, delivery, ScriptedEngine(), asyncio.Event(), "veryfast")  # type: ignore[arg-type]
         row = (await lab.movie(movie_id)).row
         if "trace_job_id" not in row:
@@ -186,7 +187,7 @@ async def test_whatever_a_store_call_raises_the_job_ends_and_tells_no_secret(
             if not once and number > 1:
                 continue
             submitted = await lab.submit(owner, movie_id, key=f"{part}-{calls[0]}-{number}-{once}")
-            delivery = await lab.stores.queue.receive(1)
+            delivery = await next_message(lab.stores.queue, 1)
             assert delivery
             before = len(lines())
             whole, store.client = store.client, ExplodingClient(store.client, error, calls, once=once)

@@ -58,7 +58,7 @@ async def _ends_well(brief: FaultLab, owner: Actor, movie_id: str, silent_at: in
     async def pause(frame: int) -> None:
         await asyncio.sleep(SILENCE if frame == silent_at else 0)
 
-    delivery = Delivery(message_of(submitted).body(), "no handle of the queue's", 1)
+    delivery = Delivery("url", message_of(submitted).body(), "no handle of the queue's", 1)
     engine: Any = ScriptedEngine(pause=pause)
     assert await handle(brief.stores, delivery, engine, asyncio.Event(), "veryfast") == "completed"
     movie = await brief.lab.movie(movie_id)

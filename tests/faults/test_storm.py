@@ -25,6 +25,7 @@ from service.worker.delivery import handle
 from tests.support.engines import ScriptedEngine
 from tests.support.fault_lab import FaultLab
 from tests.support.fault_proxy import Fault
+from tests.support.messages import next_message
 from tests.support.scene import Scene, ready
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -99,7 +100,7 @@ class Person:
 async def _work(faulty: FaultLab) -> None:
     while True:
         try:
-            delivery = await faulty.stores.queue.receive(0)
+            delivery = await next_message(faulty.stores.queue)
             if delivery is None:
                 await asyncio.sleep(0.02)
             else:
@@ -122,7 +123,7 @@ async def _calm(faulty: FaultLab, people: list[Person]) -> None:
         rows = [(await person.scene.movie()).row for person in people]
         if not any("trace_job_id" in row for row in rows):
             return
-        while (delivery := await faulty.lab.stores.queue.receive(0)) is not None:
+        while (delivery := await next_message(faulty.lab.stores.queue)) is not None:
             await handle(faulty.lab.stores, delivery, ScriptedEngine(), asyncio.Event(), "veryfast")  # type: ignore[arg-type]
         faulty.clock.advance(300)
         await sweep(faulty.lab.stores)

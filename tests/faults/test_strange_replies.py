@@ -72,15 +72,15 @@ async def test_a_message_that_nobody_took_is_sent_again_and_a_strange_answer_is_
 ) -> None:
     message = JobMessage("m1", "j1", 1)
     with faulty.proxy.fault("sqs:SendMessage", fault, times=1) as plan:
-        await faulty.stores.queue.send(message)
+        await faulty.stores.queue.send(message, "trace", "course")
     assert len(plan.hits) == 1
     with faulty.proxy.fault("sqs:ReceiveMessage", fault, times=1), pytest.raises(StoreUnavailable):
-        await faulty.stores.queue.receive(0)
-    delivery = await faulty.stores.queue.receive(0)
+        await faulty.stores.queue.receive("trace", 0)
+    delivery = await faulty.stores.queue.receive("trace", 0)
     while delivery is not None:
         assert delivery.message() == message
         await faulty.stores.queue.delete(delivery)
-        delivery = await faulty.stores.queue.receive(0)
+        delivery = await faulty.stores.queue.receive("trace", 0)
 
 
 @pytest.mark.parametrize("fault", [Fault.PAGE_BEFORE, Fault.PAGE_REPLY, Fault.EMPTY_REPLY], ids=_named)

@@ -30,6 +30,7 @@ from service.usecases.sweep import sweep
 from tests.support.engines import BackwardEngine, ScriptedEngine
 from tests.support.lab import POINTS, Lab
 from tests.support.lab_worker import claimed, message_of, run
+from tests.support.messages import next_message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -182,7 +183,7 @@ async def test_without_markers_on_the_source_frame_nothing_is_queued_b12(lab: La
 async def test_a_message_lost_on_the_way_is_announced_again_a06_c23(lab: Lab, owner: Actor) -> None:
     movie_id = await lab.ready_movie(owner)
     submitted = await lab.submit(owner, movie_id)
-    while (delivery := await lab.stores.queue.receive(0)) is not None:
+    while (delivery := await next_message(lab.stores.queue)) is not None:
         await lab.stores.queue.delete(delivery)  # every message sent so far is lost
     await sweep(lab.stores)
     assert (await lab.movie(movie_id)).row["tracing_announced_at"] == submitted.receipt.created_at
@@ -190,7 +191,7 @@ async def test_a_message_lost_on_the_way_is_announced_again_a06_c23(lab: Lab, ow
     await sweep(lab.stores)
     assert (await lab.movie(movie_id)).row["tracing_announced_at"] == lab.clock.now()
     jobs = set()
-    while (delivery := await lab.stores.queue.receive(0)) is not None:
+    while (delivery := await next_message(lab.stores.queue)) is not None:
         jobs.add(delivery.message().job_id)
         await lab.stores.queue.delete(delivery)
     assert submitted.receipt.job_id in jobs

@@ -87,7 +87,7 @@ def mortal(stores: Stores, fate: Fate, owner: str) -> Stores:
         build_stores(
             Database(_MortalClient(stores.database.client, fate, owner), stores.database.prefix, 0.001),
             Objects(_MortalClient(stores.objects.client, fate, owner), stores.objects.bucket, 0.001),
-            Queue(_MortalClient(stores.queue.client, fate, owner), stores.queue.url, 0.001),
+            Queue(_MortalClient(stores.queue.client, fate, owner), stores.queue.urls, 0.001),
             stores.policy,
             stores.clock,
             stores.ids,

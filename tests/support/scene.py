@@ -20,6 +20,7 @@ from service.usecases.sweep import sweep
 from service.usecases.upload_movie import NewMovie, new_movie, process_upload, upload_key
 from tests.support.fault_lab import FaultLab
 from tests.support.lab_worker import claimed, message_of, run
+from tests.support.messages import next_message
 
 BYTES = b"a movie's bytes"
 MOVED = [{"marker_id": "id-Apex", "x": 11.5, "y": 22.5}]
@@ -54,7 +55,7 @@ class Scene:
     async def messages(self) -> list[JobMessage]:
         """Take everything out of the queue; what was for this movie."""
         found = []
-        while (delivery := await self.direct.queue.receive(0)) is not None:
+        while (delivery := await next_message(self.direct.queue)) is not None:
             found.append(delivery.message())
             await self.direct.queue.delete(delivery)
         return [m for m in found if m.movie_id == self.movie_id]

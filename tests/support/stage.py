@@ -23,6 +23,7 @@ from service.usecases.sweep import sweep
 from service.worker.delivery import handle
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS, Lab
+from tests.support.messages import next_message
 from tests.support.mortal import Fate, Killed, mortal
 
 FRAMES = 12
@@ -100,7 +101,7 @@ class Stage:
 
     async def work(self, stores: Stores) -> None:
         """A worker empties the queue."""
-        while (delivery := await stores.queue.receive(0)) is not None:
+        while (delivery := await next_message(stores.queue)) is not None:
             await handle(stores, delivery, self.engine, self.stop, "veryfast")  # type: ignore[arg-type]
 
     async def recover(self) -> int:

@@ -72,7 +72,7 @@ def stepwise(stores: Stores, steps: Steps) -> Stores:
         build_stores(
             Database(_SteppedClient(stores.database.client, steps), stores.database.prefix, 0.0001),
             stores.objects,
-            Queue(_SteppedClient(stores.queue.client, steps), stores.queue.url, 0.0001),
+            Queue(_SteppedClient(stores.queue.client, steps), stores.queue.urls, 0.0001),
             stores.policy,
             stores.clock,
             stores.ids,
