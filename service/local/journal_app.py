@@ -12,6 +12,7 @@ from service.local import exchange, gate, post_policy
 from service.local.datadir import HEALTH
 from service.local.durable import Durable, StateUncertain
 from service.local.exchange import App, Receive, Reply, Scope, Send, header
+from service.local.fair_queue import FairQueues
 from service.local.journal import Record
 from service.local.retained import DYNAMODB, QUEUE_CHANGES, SQS
 
@@ -24,7 +25,8 @@ KEPT_HEADERS = frozenset({b"content-type", b"x-amz-acl", b"x-amz-bucket-object-l
 
 
 class JournalApp:
-    """Serves DynamoDB through `Durable`; keeps what shapes queues and buckets; passes the rest on, body read whole.
+    """Serves DynamoDB through `Durable`; keeps what shapes queues and buckets; gives messages out in turn; passes the
+    rest on, body read whole.
 
     `instance` is the random id by which a caller knows that this is the process it looks for. `give_up` is called
     with the reason when memory and journal may differ; it must end the process at once. `secret` is the key with which
@@ -39,6 +41,7 @@ class JournalApp:
         self._instance = instance
         self._give_up = give_up
         self._secret = secret
+        self._fair = FairQueues(durable.forward)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -52,16 +55,21 @@ class JournalApp:
             await (refused or Reply(400, [], b"")).send(send)
             return
         try:
-            reply = await self._answer(scope, body)
+            reply = await self._answer(scope, body, receive)
         except StateUncertain as error:
             self._give_up(str(error))
             raise
         await reply.send(send)
 
-    async def _answer(self, scope: Scope, body: bytes) -> Reply:
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive) -> Reply:
         target = header(scope["headers"], b"x-amz-target").decode("latin-1")
         if target.startswith(DYNAMODB):
             return await self._durable.dynamodb(target.removeprefix(DYNAMODB), body)
+        if target.startswith(SQS):
+            host = header(scope["headers"], b"host")
+            fair = await self._fair.answer(target.removeprefix(SQS), body, host, receive)
+            if fair:
+                return fair
         setting = _queue_setting(target, body) or _bucket_setting(scope, target, body)
         if setting:
             return await self._durable.setting(setting, header(scope["headers"], b"host"))
