@@ -86,7 +86,8 @@ def holds_of(operations: Sequence[Operation]) -> list[Hold]:
         own = [o for o in operations if o.lease == grant.lease and o is not grant]
         expires = max([grant.expires, *(o.expires for o in own if o.kind == "heartbeat" and o.accepted)])
         released = [o for o in own if o.kind == "release"]
-        taken = [t.start for t in takeovers if t is not grant and t.end > grant.end]
+        # Answers may overtake each other: one that was on its way when the grant was asked for may have come after it.
+        taken = [t.start for t in takeovers if t is not grant and t.end > grant.start]
         certain_to = min([expires, *(r.start for r in released), *taken])
         # An unanswered heartbeat may have renewed the lease for as long as the longest one that is known to.
         ends = min([r.end for r in released if r.answered] or [float("inf")])
@@ -107,14 +108,21 @@ def _granted_twice(movie: str, operations: Sequence[Operation]) -> list[str]:
 
 
 def _overlaps(movie: str, holds: Sequence[Hold]) -> list[str]:
+    """Each hold against the one before it that lasts longest. A lease that was lost before its grant was answered was
+    never held for certain; it was wrongly granted only if another held the movie during the whole request.
+    """
     found = []
     ordered = sorted(holds, key=lambda hold: hold.certain_from)
-    for earlier, later in pairwise(ordered):
-        if earlier.lease != later.lease and later.certain_from < earlier.certain_to:
+    longest = ordered[0] if ordered else None
+    for later in ordered[1:]:
+        assert longest is not None
+        certain = later.certain_from < later.certain_to or longest.certain_from <= later.begins
+        if longest.lease != later.lease and certain and later.certain_from < longest.certain_to:
             found.append(
-                f"{movie}: clients {earlier.client} and {later.client} held it together"
-                f" for {earlier.certain_to - later.certain_from:.3f} s"
+                f"{movie}: clients {longest.client} and {later.client} held it together"
+                f" for {longest.certain_to - later.certain_from:.3f} s"
             )
+        longest = max(longest, later, key=lambda hold: hold.certain_to)
     return found
 
 

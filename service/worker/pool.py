@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 
 import structlog
@@ -15,6 +16,7 @@ from service.store.stores import Stores
 from service.worker.delivery import handle
 from service.worker.engine import Engine
 from service.worker.lanes import Lanes
+from service.worker.protection import Protection
 from service.worker.sweeper import sweep_forever
 
 log = structlog.get_logger()
@@ -37,6 +39,7 @@ class Pool:
         self._lanes = Lanes(stores.queue.lanes)
         own: tuple[Kind | None, ...] = ("inspect",) if self._lanes.apart else ()
         self._slots = (None,) * slots + own
+        self._protection = Protection(os.environ.get("ECS_AGENT_URI"), settings.job_seconds)
         self._stopping = asyncio.Event()
         self._hand_back = asyncio.Event()
         self.engines: list[Engine] = []
@@ -50,6 +53,7 @@ class Pool:
             async with asyncio.TaskGroup() as group:
                 sweeper = group.create_task(sweep_forever(self._stores, self._settings.sweep_seconds))
                 grace = group.create_task(self._grant_grace())
+                protecting = group.create_task(self._protection.keep())
                 pollers = [
                     group.create_task(self._poll(engine, own))
                     for engine, own in zip(self.engines, self._slots, strict=True)
@@ -57,6 +61,7 @@ class Pool:
                 await asyncio.wait(pollers)
                 sweeper.cancel()
                 grace.cancel()
+                protecting.cancel()
 
     def stop(self) -> None:
         """Receive no more messages; hand running jobs back when the grace period is over. May be called again."""
@@ -75,7 +80,10 @@ class Pool:
                 with self._lanes.waiting(own) as lane:
                     delivery = await self._receive(lane)
                 if delivery is not None:
-                    outcome = await handle(self._stores, delivery, engine, self._hand_back, self._settings.video_preset)
+                    with self._protection.at_work():
+                        outcome = await handle(
+                            self._stores, delivery, engine, self._hand_back, self._settings.video_preset
+                        )
                     log.debug("message.handled", outcome=outcome)
                 pause = 0.5
             except Unavailable:

@@ -6,6 +6,7 @@ import asyncio
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,12 +15,20 @@ import httpx
 import psutil
 import pytest
 
+from service.bench.history import violations
+from service.bench.leases import contend, finals, prepare
+from service.cli.manners import joined
 from service.local.emulator import Emulator
+from service.settings import Settings
+from service.worker.pool import Pool
+from tests.support import uploads
 from tests.support.asgi_server import raw
 from tests.support.lab import open_lab, settings_for
-from tests.support.worker_process import WebProcess
+from tests.support.worker_process import WebProcess, WorkerProcess
+from tests.support.workshop import Workshop
 
 pytestmark = pytest.mark.long
+CONTEST_SECONDS = 30.0
 SECRET = "for tests alone, and long enough"
 
 
@@ -126,3 +135,57 @@ async def test_the_embedded_default_runs_its_workers_once_and_dies_with_its_pare
         await gone(family)
     finally:
         await parent.end()
+
+
+async def students_work(workshop: Workshop, over: asyncio.Event) -> list[tuple[str, str]]:
+    """Upload a movie and have it traced, again and again; the movies and jobs that were completed."""
+    body, done = uploads.mp4(30), []
+    while not over.is_set():
+        movie = await workshop.upload(body)
+        lease = await workshop.place(movie, [{"label": "Apex", "x": 60.0, "y": 150.0}])
+        submitted = await workshop.submit(movie, lease)
+        ended = await workshop.settled(movie.movie_id)
+        assert ended.status == "tracing completed"
+        done.append((movie.movie_id, submitted.receipt.job_id))
+    return done
+
+
+@pytest.mark.timeout(600)
+async def test_two_web_processes_and_three_workers_give_no_lease_and_no_job_twice(tmp_path: Path) -> None:
+    """Clients contend over both web processes while students' movies are traced; the checker reads the history."""
+    short = {"lease_seconds": 4, "heartbeat_seconds": 1, "sweep_seconds": 0.5, "log_level": "warning"}
+    settings = Settings(_env_file=None, data=tmp_path, **short)  # type: ignore[call-arg]
+    embedded = {"backend": "embedded", "data": tmp_path, "log_level": "info"}
+    service = WebProcess("", settings, "--processes", "2", "--workers", "1", **embedded)
+    workers: list[WorkerProcess] = []
+    try:
+        address = await service.address()
+        workers = [WorkerProcess("", settings, **embedded) for _ in range(2)]
+        async with joined(tmp_path) as runtime:
+            stores = runtime.stores
+            contest = await prepare(stores, clients=64, movies=8)
+            student = await stores.people.actor_of_key(contest.keys[0])
+            assert student
+            workshop = Workshop(stores, settings, Pool(stores, settings, 0), student)
+            over = asyncio.Event()
+            at_work = [asyncio.create_task(students_work(workshop, over)) for _ in range(3)]
+            took = await contend(address, contest, CONTEST_SECONDS)
+            over.set()
+            jobs = [job for done in await asyncio.gather(*at_work) for job in done]
+            broken = violations(contest.history, await finals(stores, contest.movies))
+            for movie_id, job_id in jobs:
+                trail = [event async for event in stores.audit.of("movie_id", movie_id)]
+                told = sorted(event["event_type"] for event in trail if event.get("trace_job_id") == job_id)
+                assert told == ["movie.tracing.completed", "movie.tracing.started"]
+        claims = Counter(
+            line["job_id"] for one in (service, *workers) for line in one.lines() if line.get("event") == "job.claimed"
+        )
+    finally:
+        for process in (*workers, service):
+            assert await process.end(signal.SIGTERM) == 0
+    summary = f"{len(contest.history)} operations in {took:.0f} s, {len(contest.errors)} errors, {len(jobs)} traces"
+    print(f"\n{summary}")
+    assert broken == []
+    assert contest.errors == []
+    assert jobs
+    assert set(claims.values()) == {1}

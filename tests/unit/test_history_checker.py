@@ -42,6 +42,14 @@ def test_a_lease_that_expired_or_was_taken_over_overlaps_nobody() -> None:
     assert violations([grant(1, 0, 1, "a"), grant(2, 2, 3, "b", kind="take over")], {}) == []
 
 
+def test_a_take_over_may_be_answered_before_the_grant_that_it_ended() -> None:
+    """Two web processes answer when they can: client 2 took over, and only then client 1 heard of its own grant."""
+    overtaken = [grant(2, 1, 2, "b", kind="take over"), grant(1, 0, 3, "a")]
+    assert violations(overtaken, {}) == []
+    before = [grant(2, 1, 2, "b", kind="take over"), grant(1, 2.5, 3, "a")]
+    assert any("held it together" in sentence for sentence in violations(before, {}))
+
+
 def test_a_write_whose_answer_was_lost_may_be_there_or_not() -> None:
     lost = op("write", 1, 2, 3, lease="a", accepted=False, answered=False)
     for stored in (0, 1):
