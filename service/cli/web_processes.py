@@ -40,10 +40,6 @@ SPARE_SECONDS = 15.0
 log = structlog.get_logger()
 
 
-class DidNotStart(Exception):
-    """A child ended before it was up; its own lines say why."""
-
-
 async def serve_with(settings: Settings, host: str, port: int, processes: int, slots: int) -> None:
     """Serve until SIGTERM or SIGINT. Raises ClickException if the port is taken or a child does not come up."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -60,10 +56,8 @@ async def serve_with(settings: Settings, host: str, port: int, processes: int, s
             orders = [Order(socket_fd=listening.fileno(), data=data)] * processes
             if slots:
                 orders.append(Order(slots=slots, data=data))
-            try:
-                await Children(settings, orders, Path(counts)).run(address_of(listening))
-            except* DidNotStart:
-                raise click.ClickException("The service did not start; the lines above say why.") from None
+            if not await Children(settings, orders, Path(counts)).run(address_of(listening)):
+                raise click.ClickException("The service did not start; the lines above say why.")
 
 
 class Children:
@@ -75,10 +69,11 @@ class Children:
         self._counts = counts
         self._running: set[Process] = set()
         self._stopping = asyncio.Event()
+        self._failed = False
         self._waiting = len(orders)
 
-    async def run(self, address: str) -> None:
-        """Says `address` when all are up. Leaves no child behind. Raises DidNotStart, in a group."""
+    async def run(self, address: str) -> bool:
+        """Says `address` when all are up. Leaves no child behind. False if one ended before it was ever up."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop, number)
@@ -91,6 +86,7 @@ class Children:
                 killing.cancel()
         finally:
             await self._end_all()
+        return not self._failed
 
     def stop(self, number: int) -> None:
         """Pass the signal on; nobody is replaced any more."""
@@ -112,7 +108,9 @@ class Children:
                 return
             log.error("child.died", pid=process.pid, exit_code=code, works=order.socket_fd is None)
             if not came_up:
-                raise DidNotStart
+                self._failed = True
+                self.stop(signal.SIGTERM)
+                return
             deaths = 1 if time.monotonic() - began > HEALTHY_SECONDS else deaths + 1
             await self._pause(0 if deaths == 1 else min(0.1 * 2**deaths, LONGEST_PAUSE))
 
@@ -165,7 +163,7 @@ class Children:
                 process.kill()
 
     async def _end_all(self) -> None:
-        """Only after a failure is anybody left here."""
+        """Only after an error that nobody foresaw is anybody left here."""
         self.stop(signal.SIGTERM)
         for process in list(self._running):
             try:

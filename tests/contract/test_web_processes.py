@@ -150,6 +150,16 @@ async def students_work(workshop: Workshop, over: asyncio.Event) -> list[tuple[s
     return done
 
 
+async def test_children_that_do_not_come_up_end_the_service_with_their_reason(emulator: Emulator) -> None:
+    parent = WebProcess(emulator.endpoint, settings_for("nobody"), "--processes", "2", secret_key=SECRET)
+    try:
+        assert await parent.ended() == 1
+        assert "Run `tiptrace admin create-tables` first." in parent.text()
+        assert parent.text().splitlines()[-1] == "Error: The service did not start; the lines above say why."
+    finally:
+        await parent.end()
+
+
 @pytest.mark.timeout(600)
 async def test_two_web_processes_and_three_workers_give_no_lease_and_no_job_twice(tmp_path: Path) -> None:
     """Clients contend over both web processes while students' movies are traced; the checker reads the history."""
