@@ -18,7 +18,7 @@ from service.local.datadir import DataDirInUse, find_running
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port to listen on.")
-@click.option("--workers", type=click.IntRange(min=0), help="Worker slots in this process.")
+@click.option("--workers", type=click.IntRange(min=0), help="Worker slots.")
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
@@ -45,7 +45,11 @@ async def serve(host: str, port: int, workers: int | None, processes: int, data:
 
 
 @click.command()
-@click.option("--concurrency", type=click.IntRange(min=1), help="Jobs at a time. Default: one per core.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    help="Jobs at a time, and one inspection beside them. Default: one per core.",
+)
 @data_option
 @ends_plainly
 async def worker(concurrency: int | None, data: Path | None) -> int:
