@@ -13,10 +13,12 @@ import pytest_asyncio
 from aiobotocore.config import AioConfig
 
 from service.local.emulator import Emulator
-from service.queues import queue_names
-from service.runtime import _session, make_everything
+from service.queues import NotSetUp, find_queues, make_queues, queue_names
+from service.runtime import _session, make_everything, open_clients
 from service.store.objects import Objects
+from service.store.queue import Queue, ensure_queue
 from tests.support.lab import settings_for
+from tests.support.role import Role
 
 OURS = {"GET", "HEAD", "POST"}
 
@@ -41,6 +43,28 @@ async def test_everything_is_said_to_be_made_once_and_to_be_there_afterwards(emu
     assert first.present == []
     again = await make_everything(settings, endpoint=emulator.endpoint)
     assert (again.created, set(again.present)) == ([], set(first.created))
+
+
+async def test_a_deployment_that_has_one_queue_goes_on_with_it(emulator: Emulator, prefix: str) -> None:
+    settings = settings_for(prefix)
+    async with open_clients(emulator.endpoint) as clients:
+        with pytest.raises(NotSetUp, match="create-tables"):
+            await find_queues(clients.sqs, settings)
+        one = await ensure_queue(clients.sqs, f"{prefix}-jobs")
+        assert await find_queues(clients.sqs, settings) == {"trace": one, "inspect": one}
+        both = await make_queues(clients.sqs, settings)
+        assert both == {"trace": one, "inspect": one.removesuffix("jobs") + "inspections"}
+        assert await find_queues(clients.sqs, settings) == both
+        assert Queue(clients.sqs, both).lanes == ("trace", "inspect")
+        for named, found in (
+            ({"queue_url": "a"}, {"trace": "a", "inspect": "a"}),
+            ({"queue_url": "a", "inspect_queue_url": "b"}, {"trace": "a", "inspect": "b"}),
+            ({"inspect_queue_url": "b"}, {"trace": one, "inspect": "b"}),
+        ):
+            assert await find_queues(clients.sqs, settings.model_copy(update=named)) == found
+        older = Role("of a time with one queue", [(["sqs:*"], [f"arn:aws:sqs:us-east-1:000000000000:{prefix}-jobs"])])
+        older.worn_by(clients.sqs)
+        assert await find_queues(clients.sqs, settings) == {"trace": one, "inspect": one}
 
 
 async def test_the_bucket_is_made_in_the_region_of_its_client(s3: Any, prefix: str) -> None:
