@@ -23,6 +23,7 @@ from typing import Any
 import structlog
 
 from service.bridge import Bridge
+from service.emf import metrics_told
 from service.local.connection import endpoint_of
 from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
 from service.runtime import Runtime, open_runtime
@@ -80,6 +81,7 @@ class Service(Bridge):
         async with (
             endpoint_of(self.settings, own=self._own) as endpoint,
             open_runtime(self.settings, endpoint=endpoint, front=self._front) as runtime,
+            metrics_told(self.settings, "web"),
             workers(runtime, worker_slots(self.settings)),
         ):
             self._flask, self._runtime = build_app(runtime), runtime

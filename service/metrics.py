@@ -7,7 +7,9 @@ names, reasons and stages are codes from the domain's closed lists, and what a c
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from service.shared_counts import whole
@@ -33,30 +35,69 @@ def _histogram(name: str, meaning: str, buckets: tuple[float, ...], *labels: str
     return Histogram(f"tiptrace_{name}_seconds", meaning, labels, registry=REGISTRY, buckets=buckets)
 
 
+def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
+    # Of several processes that share one page of metrics, the one that looked last is right.
+    return Gauge(f"tiptrace_{name}", meaning, labels, registry=REGISTRY, multiprocess_mode="livemostrecent")
+
+
 HTTP_REQUESTS = _counter("http_requests", "Answers, by the rule that matched and the status", "route", "status")
-HTTP_SECONDS = _histogram("http_request", "From a request's arrival in a view to its answer", _REPLY_BUCKETS, "route")
+HTTP_SECONDS = _histogram(
+    "http_request", "From a request's arrival to its answer, by class of status: 2xx", _REPLY_BUCKETS, "route", "status"
+)
 
 LEASES_GRANTED = _counter("leases_granted", "Leases given out, by kind: analysis or tracing", "kind")
-LEASES_REFUSED = _counter("leases_refused", "Leases asked for and not given, by reason code", "reason")
-HEARTBEATS_LATE = _counter("heartbeats_late", "Renewals later than one interval", "kind")
-HEARTBEAT_LATENESS = _histogram("heartbeat_lateness", "How much later than due a renewal came", _WAIT_BUCKETS, "kind")
-SWEEPS = _counter("sweeps", "Acts of the sweeper, by what it did", "action")
+LEASES_REFUSED = _counter("leases_refused", "Leases asked for and not given, by reason code", "kind", "reason")
+LEASES_LOST = _counter("leases_lost", "Leases whose holder learned, on renewing or writing, that they are gone", "kind")
+HEARTBEATS_LATE = _counter("heartbeats_late", "Renewals that failed, or came more than an interval late", "kind")
+HEARTBEAT_LATENESS = _histogram(
+    "heartbeat_lateness", "How much later than due a renewal was made", _WAIT_BUCKETS, "kind"
+)
+SWEEPS = _counter("sweeps", "Acts of the sweeper, by what it did; pass counts its passes", "action")
 
 REQUESTS_ACCEPTED = _counter("requests_accepted", "Submit intents that got a new receipt", "kind", *_CALLER)
 DUPLICATE_ARRIVALS = _counter("duplicate_arrivals", "Submits answered from an existing receipt", *_CALLER)
 KEY_REUSE_REFUSED = _counter("request_key_reuse_refused", "Request keys used again for something else", *_CALLER)
 JOBS_CREATED = _counter("jobs_admitted", "Jobs created by a new receipt", "kind", *_CALLER)
 RETRY_AGE = _histogram("retry_age", "Age of a receipt when its request arrived again", _AGE_BUCKETS, *_CALLER)
-RECEIPTS_RETIRED = _counter("receipts_retired", "Receipts past their time that were replaced or swept")
+RECEIPTS_RETIRED = _counter("receipts_retired", "Receipts past their time whose key was taken by a new request")
 
+JOBS_ENDED = _counter(
+    "jobs_ended", "Jobs that ended, by result: completed, or the code of the failure", "kind", "result"
+)
 ATTEMPTS = _counter("worker_attempts", "Times a worker began a stage of a job", "stage")
-FRAMES_RETRACED = _counter("frames_traced_again", "Frames computed more than once for one job")
-ARTIFACT_BYTES = _counter("artifact_bytes", "Bytes of results stored, by class: mp4, archive, checkpoint", "artifact")
-CACHE_WRITES = _counter("cache_writes", "Entries put into a cache of this process", "cache")
-CACHE_EVICTIONS = _counter("cache_evictions", "Entries dropped from a cache of this process", "cache")
+FRAMES_TRACED = _counter("frames_traced", "Frames computed and stored")
+FRAMES_RETRACED = _counter("frames_traced_again", "Of these, frames computed more than once for one job")
+ARTIFACT_BYTES = _counter(
+    "artifact_bytes", "Bytes of results stored, by class: labelled, archive, checkpoint", "artifact"
+)
+CACHE_WRITES = _counter("cache_writes", "Entries put into a cache of this process: keys, directories, polls", "cache")
+CACHE_EVICTIONS = _counter("cache_evictions", "Entries dropped from a full cache of this process", "cache")
 JOB_SECONDS = _histogram("job", "From claim to the published end", _WAIT_BUCKETS, "kind", "outcome")
 STAGE_SECONDS = _histogram("stage", "One stage of a job", _WAIT_BUCKETS, "stage")
 QUEUE_WAIT = _histogram("queue_wait", "From a job's admission or hand-back to its claim", _WAIT_BUCKETS, "kind")
+
+QUEUE_AGE = _gauge("queue_age_seconds", "How long the job that waits longest has waited; 0 if none waits", "kind")
+JOBS = _gauge("jobs", "Jobs that wait (queued) or are worked on (running); a hundred are looked at", "kind", "state")
+CLOCK_SKEW = _gauge("clock_skew_seconds", "By how much this machine's clock is ahead of the database's")
+CLOCK_SKEW_WITHIN = _gauge("clock_skew_within_seconds", "How far the truth may lie from clock_skew_seconds")
+LEASE_SECONDS = _gauge("lease_seconds", "The setting TIPTRACE_LEASE_SECONDS (D), beside what is judged by it")
+HEARTBEAT_SECONDS = _gauge("heartbeat_seconds", "The setting TIPTRACE_HEARTBEAT_SECONDS (H)")
+SWEEP_SECONDS = _gauge("sweep_seconds", "The setting TIPTRACE_SWEEP_SECONDS")
+
+_answers: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
+
+
+def answered(route: str, status: int, seconds: float) -> None:
+    """Count one answer. `route`: a rule's name, never a path. Looking labels up costs more than counting, so it is
+    done once for each route and status.
+    """
+    known = _answers.get((route, status))
+    if known is None:
+        count = HTTP_REQUESTS.labels(route, str(status)).inc
+        observe = HTTP_SECONDS.labels(route, f"{status // 100}xx").observe
+        known = _answers[route, status] = (count, observe)
+    known[0]()
+    known[1](seconds)
 
 
 def caller(client_version: str | None, retry_reason: str | None) -> dict[str, str]:

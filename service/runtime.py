@@ -12,13 +12,16 @@ from typing import Any
 import aioboto3
 from aiobotocore.config import AioConfig
 
+from service import metrics
 from service.domain.clock import Clock
+from service.domain.clock_skew import ClockSkew
 from service.domain.ids import Ids
 from service.domain.letters import Mailer
 from service.domain.origin import origin_of
 from service.mail import mailer_of
 from service.queues import complete_queues, find_queues, make_queues
 from service.settings import Settings
+from service.store.clock_watch import watch_clock
 from service.store.objects import Front, Objects
 from service.store.queue import Queue
 from service.store.replies import read_items_directly, refuse_strange_messages, refuse_strange_objects
@@ -28,6 +31,8 @@ from service.store.table import Database
 from service.usecases.frame_archive import Directories
 
 EMULATOR_REGION = "us-east-1"
+HEALTH_SECONDS = 2.0
+"""How long each dependency may take to answer before it counts as down; all are asked at once."""
 
 
 def _session(endpoint: str | None) -> Any:
@@ -55,12 +60,13 @@ class Runtime:
     settings: Settings
     stores: Stores
     mailer: Mailer
+    skew: ClockSkew
     endpoint: str | None = None
     directories: Directories = field(default_factory=Directories)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def health(self) -> dict[str, bool]:
-        """Does each dependency answer within two seconds?"""
+        """Does each dependency answer within HEALTH_SECONDS?"""
         stores = self.stores
         pings = {
             "database": stores.database.client.describe_table(TableName=stores.database.prefix + "movies"),
@@ -73,7 +79,7 @@ class Runtime:
 
 async def _answers(ping: Any) -> bool:
     try:
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(HEALTH_SECONDS):
             await ping
     except Exception:  # whatever is wrong with it, it does not answer
         return False
@@ -108,6 +114,7 @@ async def open_runtime(
 
         dynamodb = await client("dynamodb", _config(read_timeout=10))
         read_items_directly(dynamodb)
+        skew = watch_clock(dynamodb)
         s3 = await client(
             "s3",
             _config(
@@ -131,7 +138,10 @@ async def open_runtime(
         stores = build_stores(
             Database(dynamodb, settings.table_prefix), objects, Queue(sqs, urls), settings.policy(), clock, ids
         )
-        yield Runtime(settings=settings, stores=stores, mailer=mailer_of(settings), endpoint=endpoint)
+        metrics.LEASE_SECONDS.set(settings.lease_seconds)
+        metrics.HEARTBEAT_SECONDS.set(settings.heartbeat_seconds)
+        metrics.SWEEP_SECONDS.set(settings.sweep_seconds)
+        yield Runtime(settings=settings, stores=stores, mailer=mailer_of(settings), skew=skew, endpoint=endpoint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,13 @@ class Settings(BaseSettings):
         False, description="1: accept an API key in the query string, as older clients send it."
     )
     video_preset: str = Field("veryfast", pattern=r"^[a-z]+$", description="x264 preset of the labelled movie.")
+    emf: bool = Field(
+        False, description="1: write the metrics into the log too, in CloudWatch's embedded metric format."
+    )
+    emf_namespace: str = Field(
+        "tiptrace", min_length=1, max_length=255, description="CloudWatch namespace of the metrics in the log."
+    )
+    emf_seconds: float = Field(60, ge=1, description="How often the metrics are written into the log.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much is logged.")
 
     @model_validator(mode="after")

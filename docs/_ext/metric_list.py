@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pieces import code, plain, table
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from service import metrics as counted
 
@@ -21,7 +21,7 @@ def metrics() -> str:
 def every_metric() -> Iterator[tuple[str, str, tuple[str, ...], str]]:
     """Name, kind, labels and meaning."""
     for one in vars(counted).values():
-        if isinstance(one, Counter | Histogram):
+        if isinstance(one, Counter | Gauge | Histogram):
             (told,) = one.describe()
             name = f"{told.name}_total" if told.type == "counter" else told.name
             yield name, told.type, tuple(one._labelnames), told.documentation

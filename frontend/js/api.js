@@ -9,6 +9,20 @@ import { resultsIn } from './tail.js';
 const CLIENT_VERSION = 'page-1';
 const PATIENCE = 20_000;
 
+/** Of this page load. Not randomUUID, which a page over plain HTTP does not have. */
+const PAGE_ID = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+let asked = 0;
+
+/**
+ * What every request says of itself. Its id is in the log of the server, and of the worker whose job it started; the
+ * page's id joins all that one page asked.
+ * @returns {Record<string, string>}
+ */
+function named() {
+  asked += 1;
+  return { 'X-Client-Version': CLIENT_VERSION, 'X-Page-Id': PAGE_ID, 'X-Request-Id': `${PAGE_ID}-${asked}` };
+}
+
 /** @param {string} path @param {Record<string, any>} [query] */
 export function address(path, query = {}) {
   const url = new URL(path, document.baseURI);
@@ -36,7 +50,7 @@ async function ask(url, init, { retry = null } = {}) {
   let body = null;
   try {
     const headers = new Headers(init.headers);
-    headers.set('X-Client-Version', CLIENT_VERSION);
+    for (const [name, value] of Object.entries(named())) headers.set(name, value);
     if (retry) headers.set('X-Retry-Reason', retry);
     response = await fetch(url, { credentials: 'same-origin', signal: AbortSignal.timeout(PATIENCE), ...init, headers });
     const text = await response.text();
@@ -64,12 +78,12 @@ const postJson = (path, fields, options) =>
   );
 
 export const whoAmI = () => post('api/check-api_key');
-export const signOut = () => fetch(address('signout'), { method: 'POST', credentials: 'same-origin' });
+export const signOut = () => fetch(address('signout'), { method: 'POST', credentials: 'same-origin', headers: named() });
 /** Uses a sign-in link up; the answer sets the cookie. @param {string} token @returns {Promise<void>} */
 export async function signIn(token) {
   let response;
   try {
-    response = await fetch(address('signin'), { method: 'POST', body: new URLSearchParams({ token }), credentials: 'same-origin' });
+    response = await fetch(address('signin'), { method: 'POST', body: new URLSearchParams({ token }), credentials: 'same-origin', headers: named() });
     if (response.ok) return;
   } catch (thrown) {
     throw asProblem(thrown);
@@ -137,7 +151,7 @@ export const rotateMovie = (fields) => post('api/rotate-movie', fields);
 export async function sampleMovie() {
   let response;
   try {
-    response = await fetch(address('resize-api/v1/sample-movie'), { credentials: 'same-origin' });
+    response = await fetch(address('resize-api/v1/sample-movie'), { credentials: 'same-origin', headers: named() });
     if (response.ok) return new File([await response.blob()], 'sample bean.mp4', { type: 'video/mp4' });
   } catch (thrown) {
     throw asProblem(thrown);
@@ -152,7 +166,7 @@ export const cancelTrace = (movie_id, job_id) => postJson('resize-api/v1/cancel-
 
 /** What was measured, or null. @param {string} movie_id @returns {Promise<any | null>} */
 export async function results(movie_id) {
-  const response = await fetch(exportAddress(movie_id, 'json'), { credentials: 'same-origin', headers: { 'X-Client-Version': CLIENT_VERSION } });
+  const response = await fetch(exportAddress(movie_id, 'json'), { credentials: 'same-origin', headers: named() });
   if (!response.ok) throw problemOf(response, null);
   return resultsIn(response);
 }
@@ -165,7 +179,7 @@ export const thumbnailAddress = (movie_id) => address('resize-api/v1/first-frame
 export async function framePicture(movie_id, frame_number, signal) {
   let response;
   try {
-    response = await fetch(address('resize-api/v1/frame', { movie_id, frame_number }), { signal });
+    response = await fetch(address('resize-api/v1/frame', { movie_id, frame_number }), { signal, headers: named() });
     if (response.ok) return await response.blob();
   } catch (thrown) {
     throw asProblem(thrown);

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from service.cli.doctor import doctor
+from service.cli.lease_advice import lease_advice
 from service.cli.manners import data_option, ends_plainly, joined, read_settings
 from service.domain.access import Actor
 from service.domain.address import normal_email
@@ -33,6 +34,7 @@ def admin() -> None:
 
 
 admin.add_command(doctor)
+admin.add_command(lease_advice)
 
 
 def say(as_json: bool, facts: dict[str, Any]) -> None:

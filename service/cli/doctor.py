@@ -73,7 +73,13 @@ async def _examine_aws(settings: Settings, endpoint: str | None) -> list[Finding
         async with open_clients(endpoint) as clients:
             origin = origin_of(settings.public_url) if settings.public_url else None
             return [
-                *await examine_tables(clients.dynamodb, settings.table_prefix, time.time, backups=endpoint is None),
+                *await examine_tables(
+                    clients.dynamodb,
+                    settings.table_prefix,
+                    time.time,
+                    settings.lease_seconds,
+                    backups=endpoint is None,
+                ),
                 *await _examine_queues(clients.sqs, settings, here=endpoint is not None),
                 *await examine_bucket(
                     clients.s3,

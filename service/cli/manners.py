@@ -18,6 +18,7 @@ from service.domain.errors import TiptraceError
 from service.local.connection import endpoint_of
 from service.local.datadir import DataDirInUse
 from service.local.emulator import EmulatorFailed
+from service.metrics_server import CannotListen
 from service.queues import NotSetUp
 from service.runtime import Runtime, open_runtime
 from service.settings import Settings
@@ -48,7 +49,15 @@ def ends_plainly(command: Callable[..., Coroutine[Any, Any, int | None]]) -> Cal
             code = asyncio.run(command(*args, **kwargs))
         except TiptraceError as fault:
             raise click.ClickException(fault.message) from None
-        except (DataDirInUse, EmulatorFailed, NotSetUp, SecretMissing, BotoCoreError, ClientError) as fault:
+        except (
+            CannotListen,
+            DataDirInUse,
+            EmulatorFailed,
+            NotSetUp,
+            SecretMissing,
+            BotoCoreError,
+            ClientError,
+        ) as fault:
             raise click.ClickException(str(fault)) from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None

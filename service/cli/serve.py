@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import click
+import structlog
 
 from service.asgi import cores, worker_slots
 from service.cli.manners import data_option, ends_plainly, read_settings
@@ -13,6 +14,9 @@ from service.cli.web_processes import serve_with
 from service.cli.web_server import WebServer
 from service.cli.work import work
 from service.local.datadir import DataDirInUse, find_running
+from service.metrics_server import metrics_served
+
+log = structlog.get_logger()
 
 
 @click.command()
@@ -50,9 +54,16 @@ async def serve(host: str, port: int, workers: int | None, processes: int, data:
     type=click.IntRange(min=1),
     help="Jobs at a time, and one inspection beside them. Default: one per core.",
 )
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Port for /metrics. Default: none.")
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for --metrics-port.")
 @data_option
 @ends_plainly
-async def worker(concurrency: int | None, data: Path | None) -> int:
+async def worker(concurrency: int | None, metrics_port: int | None, metrics_host: str, data: Path | None) -> int:
     """Drain the queue of jobs; stops cleanly on SIGTERM."""
     settings = read_settings(data=data, workers=concurrency)
-    return await work(settings, concurrency or settings.workers or cores())
+    slots = concurrency or settings.workers or cores()
+    if metrics_port is None:
+        return await work(settings, slots)
+    with metrics_served(metrics_host, metrics_port) as address:
+        log.info("metrics.served", address=address)
+        return await work(settings, slots)

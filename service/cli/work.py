@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import structlog
 
+from service.emf import metrics_told
 from service.local.connection import endpoint_of
 from service.runtime import open_runtime
 from service.settings import Settings
@@ -21,7 +22,11 @@ async def work(settings: Settings, slots: int, *, up: Callable[[Callable[[int], 
 
     `up` is told once it works, and gets what stops it.
     """
-    async with endpoint_of(settings) as endpoint, open_runtime(settings, endpoint=endpoint) as runtime:
+    async with (
+        endpoint_of(settings) as endpoint,
+        open_runtime(settings, endpoint=endpoint) as runtime,
+        metrics_told(settings, "worker"),
+    ):
         pool = Pool(runtime.stores, settings, slots)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

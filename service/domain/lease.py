@@ -57,6 +57,10 @@ class TracingLease:
     def live(self, now: int) -> bool:
         return is_live(self.expires_at, now)
 
+    def waited(self, now: int) -> int:
+        """Seconds from the job's admission, or from its last announcement if it was handed back, to now."""
+        return max(0, now - (self.started_at if self.attempt == 1 else self.announced_at))
+
     def resumes(self, max_attempts: int) -> bool:
         """If it is stale now: will another attempt follow? A queued job needs no attempt left, only an announcement."""
         return self.state == "queued" or self.failures + 1 < max_attempts

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DAY = 86_400
+PAGE_BEAT_SECONDS = 60
+"""How often our pages renew their lease; a page that does it less often is late by the difference."""
 
 
 @dataclass(frozen=True, slots=True)

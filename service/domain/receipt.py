@@ -64,11 +64,33 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
+class Sender:
+    """The request that carried a wish: its id, and from bounded sets what its client is and why it asks again.
+
+    The id goes with the job, so that one search finds what a click led to in the logs of all processes.
+    """
+
+    request_id: str | None = None
+    client_version: str = "none"
+    retry_reason: str = "none"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """How metrics tell senders apart."""
+        return {"client_version": self.client_version, "retry_reason": self.retry_reason}
+
+
+UNSAID = Sender()
+"""Nobody said anything of the request; or there was none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """One item of `receipts`.
 
     `inputs` are the job's resolved inputs (frame range, options, source object, marker snapshot, plan version), so that
     a lost message costs nothing. `result` is what the job found, `failure_code` and `failure_summary` why it ended.
+    `request_id` is the request that started the job.
     """
 
     receipt_id: str
@@ -87,6 +109,7 @@ class Receipt:
     failure_code: str | None = None
     failure_summary: str | None = None
     client_version: str | None = None
+    request_id: str | None = None
     expires_at: int | None = None
 
     def retired(self, now: int) -> bool:
@@ -113,6 +136,7 @@ def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
         failure_code=row.get("failure_code"),
         failure_summary=row.get("failure_summary"),
         client_version=row.get("client_version"),
+        request_id=row.get("request_id"),
         expires_at=int(expires) if expires is not None else None,
     )
 

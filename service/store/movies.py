@@ -84,10 +84,18 @@ class Movies:
         async for row in self._db.query(MOVIES, equals("user_id", user_id), index="user_id_idx"):
             yield movie_from_row(row)
 
-    async def due(self, shard: str, now: int) -> AsyncIterator[str]:
-        """Movie ids that the sparse index nominates. It is eventually consistent: every act re-reads the row."""
+    async def many(self, movie_ids: Sequence[str]) -> list[Movie]:
+        """Those of these movies that exist, in any order; read eventually. For readers only."""
+        keys = [{"movie_id": movie_id} for movie_id in movie_ids]
+        return [movie_from_row(row) for row in await self._db.get_many(MOVIES, keys)]
+
+    async def due(self, shard: str, now: int, limit: int | None = None) -> AsyncIterator[str]:
+        """Movie ids that the sparse index nominates, those due first before others.
+
+        It is eventually consistent: every act re-reads the row.
+        """
         nominated = keyed(equals("sweep_shard", shard), at_most("sweep_due_at", now))
-        async for row in self._db.query(MOVIES, nominated, index="sweep_idx"):
+        async for row in self._db.query(MOVIES, nominated, index="sweep_idx", limit=limit):
             yield row["movie_id"]
 
     def shards(self) -> list[str]:

@@ -29,9 +29,10 @@ class Receipts:
         """The receipt of a new intent; refused if a receipt that is not retired answers for the key."""
         return Put(RECEIPTS, receipt_to_row(receipt), when.receipt_is_new_or_retired(now))
 
-    def resolved_write(self, receipt: Receipt, inputs: Mapping[str, Any], now: int) -> Change:
-        """The inputs of a job whose receipt was made before they were known (an upload's)."""
-        update = Update(set={"inputs": dict(inputs), "updated_at": now})
+    def resolved_write(self, receipt: Receipt, inputs: Mapping[str, Any], now: int, request_id: str | None) -> Change:
+        """The inputs of a job whose receipt was made before they were known (an upload's), and what started it."""
+        told = {"request_id": request_id} if request_id else {}
+        update = Update(set={"inputs": dict(inputs), "updated_at": now, **told})
         return self._change(receipt.receipt_id, update, receipt.job_id)
 
     def attempt_write(self, receipt_id: str, job_id: str, attempt: int, now: int) -> Change:

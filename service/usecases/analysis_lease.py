@@ -14,7 +14,7 @@ from service.store import conditions as when
 from service.store.expressions import Condition
 from service.store.stores import Stores
 from service.store.table import ConditionFailed, TransactionRefused, Write
-from service.usecases.end_job import commit_end, replaced_writes
+from service.usecases.end_job import commit_end, count_end, replaced_writes
 
 _ROUNDS = 4
 
@@ -140,6 +140,8 @@ async def _granted(
     except OutcomeUnknown:
         row = await stores.movies.get(movie.movie_id)
         return bool(row and row.analysis and row.analysis.lease_id == lease.lease_id)
+    if movie.tracing:
+        count_end(movie.tracing, Failure(WORKER_LOST))
     return True
 
 

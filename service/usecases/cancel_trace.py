@@ -9,7 +9,7 @@ from service.domain.movie import Movie
 from service.store import conditions as when
 from service.store.stores import Stores
 from service.store.table import TransactionRefused
-from service.usecases.end_job import commit_end, failed_writes
+from service.usecases.end_job import commit_end, count_end, failed_writes
 
 
 async def cancel(
@@ -28,12 +28,13 @@ async def cancel(
             return movie
         if job is None or job.kind != "trace" or job_id not in (None, job.job_id):
             raise NothingToCancel
-        now = stores.clock.now()
+        now, failure = stores.clock.now(), Failure(CANCELLED)
         writes = failed_writes(
-            stores, movie, job, Failure(CANCELLED), now, when.job_is_named(job.job_id), acting_user_id=actor.user_id
+            stores, movie, job, failure, now, when.job_is_named(job.job_id), acting_user_id=actor.user_id
         )
         try:
             await commit_end(stores, writes)
+            count_end(job, failure)
             return movie
         except TransactionRefused:
             continue

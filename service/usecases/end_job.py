@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from service import metrics
 from service.domain import audit
 from service.domain.failures import Failure
 from service.domain.lease import TracingLease
@@ -56,6 +57,11 @@ async def commit_end(stores: Stores, writes: Sequence[Write]) -> None:
         if purged != set(refusal.refused):
             raise
         await stores.transact([write for i, write in enumerate(writes) if i not in purged])
+
+
+def count_end(job: TracingLease, failure: Failure | None = None) -> None:
+    """Count a job that has just ended, after the transaction that says so was made here."""
+    metrics.JOBS_ENDED.labels(kind=job.kind, result=failure.code if failure else "completed").inc()
 
 
 def replaced_writes(stores: Stores, movie: Movie, job: TracingLease, failure: Failure, now: int) -> list[Write]:

@@ -59,10 +59,13 @@ class _Look:
         return None
 
 
-async def examine_tables(client: Any, prefix: str, now: Callable[[], float], *, backups: bool = True) -> list[Finding]:
+async def examine_tables(
+    client: Any, prefix: str, now: Callable[[], float], lease_seconds: float, *, backups: bool = True
+) -> list[Finding]:
     """Tables, keys, indexes, what this role may do with them, and the clock.
 
-    `now`: epoch seconds. `backups`: look whether tables can be set back, which only AWS itself can do.
+    `now`: epoch seconds. `lease_seconds`: by which the clock is judged. `backups`: look whether tables can be set
+    back, which only AWS itself can do.
     """
     looks = [_Look(client, shape, prefix + shape.name) for shape in TABLES]
     measured = await asyncio.gather(*(_look(look, now, backups) for look in looks))
@@ -79,7 +82,7 @@ async def examine_tables(client: Any, prefix: str, now: Callable[[], float], *, 
         )
         found.insert(0, well(_PART, said))
     if skews:
-        found.append(judge_clock(min(skews, key=abs)))
+        found.append(judge_clock(min(skews, key=abs), lease_seconds))
     return found
 
 

@@ -10,6 +10,7 @@ import struct
 import zipfile
 from collections import OrderedDict
 
+from service import metrics
 from service.domain.errors import FrameNotFound
 from service.domain.movie import Movie
 from service.store.objects import Objects
@@ -33,8 +34,10 @@ class Directories:
             return self._known[urn]
         found = await _read_directory(objects, objects.key_of(urn))
         self._known[urn] = found
+        metrics.CACHE_WRITES.labels(cache="directories").inc()
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
+            metrics.CACHE_EVICTIONS.labels(cache="directories").inc()
         return found
 
 

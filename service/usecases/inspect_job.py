@@ -17,7 +17,7 @@ from service.domain.movie import ORIGIN, READY
 from service.domain.receipt import Receipt
 from service.store.objects import ObjectMissing, Stored
 from service.store.stores import Stores
-from service.usecases.end_job import completed_writes
+from service.usecases.end_job import completed_writes, count_end
 from service.usecases.job_lease import JobLease
 from service.usecases.job_stage import stage, store_files
 from service.usecases.leave_job import hand_back, published
@@ -114,6 +114,7 @@ async def _publish_inspection(stores: Stores, lease: JobLease, origin: Stored, r
 
     with stage("publish"):
         await asyncio.shield(lease.write(attempt, lambda: published(stores, lease), ends=True))
+    count_end(lease.job)
     log.info("job.ended", outcome="completed", frames=found["decoded_frames"])
     if origin.key.startswith("uploads/"):
         await stores.objects.delete(origin.key)

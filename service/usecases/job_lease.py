@@ -69,18 +69,23 @@ class JobLease:
         """Seconds for which the lease is surely still held."""
         return self._stores.policy.lease_seconds - self.since_renewal()
 
-    async def renew(self) -> None:
-        """One heartbeat. Raises FenceLost, or Unavailable if the database cannot be reached just now."""
+    async def renew(self) -> float | None:
+        """One heartbeat; returns how many seconds after the last renewal its reply came, None if none was needed.
+
+        Raises FenceLost, or Unavailable if the database cannot be reached just now.
+        """
         async with self.lock:
             if self.over or self.since_renewal() < self._stores.policy.heartbeat_seconds / 2:
-                return  # a chunk renewed it meanwhile, or the job has ended well and only tidies up
+                return None  # a chunk renewed it meanwhile, or the job has ended well and only tidies up
             started = self._clock.monotonic()
             try:
                 await self._stores.movies.renew_tracing(self.fence, self._clock.now())
             except ConditionFailed:
                 self.lost = True
                 raise FenceLost from None
+            after = self.since_renewal()
             self._renewed_at = started
+            return after
 
     async def write(
         self,

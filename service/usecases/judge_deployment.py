@@ -14,7 +14,9 @@ from service.store.schema import NUMBERS, TableShape
 
 SKEW_ADVISED = 2.0
 SKEW_ALLOWED = 10.0
-"""Seconds. Leases are counted in epoch seconds by several machines, so their clocks must agree."""
+"""Seconds. Leases are counted in epoch seconds by several machines, so their clocks must agree. A time server keeps
+them within a tenth of a second; what is more than a quarter of a lease stops progress, however short the lease.
+"""
 MAKE = "Run `tiptrace admin create-tables`."
 _MIGRATE = "Run `tiptrace admin migrate`, which adds it."
 _TEMPORARY = "uploads/"
@@ -155,11 +157,13 @@ def skew_of(date: str, before: float, after: float) -> float:
     return (before + after) / 2 - (parsedate_to_datetime(date).timestamp() + 0.5)
 
 
-def judge_clock(skew: float) -> Finding:
+def judge_clock(skew: float, lease_seconds: float) -> Finding:
     if abs(skew) <= SKEW_ADVISED:
         return well("clock", f"This machine's clock and the database's agree within {max(abs(skew), 0.5):.1f} s.")
     said = f"This machine's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the database's."
-    verdict = advice if abs(skew) <= SKEW_ALLOWED else fault
+    if abs(skew) > lease_seconds / 4:
+        said += f" That is more than a quarter of a lease ({lease_seconds / 4:g} s): jobs are taken from their workers."
+    verdict = advice if abs(skew) <= min(SKEW_ALLOWED, lease_seconds / 4) else fault
     return verdict("clock", said, "Let it follow a time server (NTP). Leases are counted by it.")
 
 

@@ -12,7 +12,7 @@ from service.domain.receipt import Receipt
 from service.store import conditions as when
 from service.store.queue import JobMessage
 from service.store.stores import Stores
-from service.usecases.end_job import commit_end, failed_writes
+from service.usecases.end_job import commit_end, count_end, failed_writes
 from service.usecases.job_lease import JobLease
 
 log = structlog.get_logger()
@@ -30,6 +30,7 @@ async def fail(stores: Stores, lease: JobLease, failure: Failure) -> str:
         return receipt is not None and receipt.state == "failed" and receipt.failure_code == failure.code
 
     await asyncio.shield(lease.write(attempt, applied, ends=True))
+    count_end(lease.job, failure)
     log.info("job.ended", outcome="failed", code=failure.code)
     return "failed"
 

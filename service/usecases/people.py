@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from service import metrics
 from service.domain.access import Actor
 from service.domain.address import checked_name, normal_email
 from service.domain.audit import OPERATOR, event
@@ -45,8 +46,10 @@ class Authenticator:
             self._known.pop(api_key, None)
             raise InvalidApiKey
         if len(self._known) >= self._keep:
+            metrics.CACHE_EVICTIONS.labels(cache="keys").inc(len(self._known))
             self._known.clear()
         self._known[api_key] = (now, actor)
+        metrics.CACHE_WRITES.labels(cache="keys").inc()
         return actor
 
     async def _look_up(self, api_keys: Sequence[str]) -> dict[str, Actor]:

@@ -22,12 +22,12 @@ from service.domain.errors import (
 )
 from service.domain.failures import WORKER_LOST, Failure
 from service.domain.movie import Hidden, Movie, condition, hull, movie_from_row
-from service.domain.receipt import Intent, Receipt
+from service.domain.receipt import UNSAID, Intent, Receipt, Sender
 from service.store import conditions as when
 from service.store.objects import Stored
 from service.store.stores import Stores
 from service.store.table import Change, TransactionRefused, Write
-from service.usecases.end_job import commit_end, replaced_writes
+from service.usecases.end_job import commit_end, count_end, replaced_writes
 from service.usecases.start_job import announce, queued_lease, start_event
 from service.usecases.upload_movie import inspection_inputs, inspection_receipt
 
@@ -51,6 +51,7 @@ async def rotate(
     course_id: str | None = None,
     intent: Intent | None = None,
     ipaddr: str | None = None,
+    sender: Sender = UNSAID,
 ) -> Movie:
     """Show the movie turned by `rotation` degrees clockwise from how the file lies.
 
@@ -73,9 +74,9 @@ async def rotate(
         if movie.rotation == rotation:
             return movie
         inputs = {**inspection_inputs(movie, await _source(stores, movie)), "rotation": rotation}
-        receipt = inspection_receipt(stores, actor, movie, inputs, now, intent)
+        receipt = inspection_receipt(stores, actor, movie, inputs, now, sender, intent)
         if await _admitted(stores, actor, movie, lease_id, receipt, now, ipaddr):
-            await announce(stores, movie, receipt, "inspect")
+            await announce(stores, movie, receipt, "inspect", sender)
             return await stores.movies.get(movie_id) or movie
     raise EditedMeanwhile
 
@@ -125,6 +126,8 @@ async def _admitted(
         after = await stores.movies.get(movie.movie_id)
         if not (after and after.tracing and after.tracing.job_id == receipt.job_id):
             raise
+    if movie.tracing:
+        count_end(movie.tracing, Failure(WORKER_LOST))
     return True
 
 

@@ -33,7 +33,9 @@ async def run(stores: Stores, lease: JobLease, place: Workplace) -> str:
             if receipt is None or receipt.job_id != lease.job.job_id or receipt.state in TERMINAL:
                 raise JobFailed(Failure(INTERNAL))
             # From here on every line of the log joins the job with the request that wished for it.
-            names.enter_context(structlog.contextvars.bound_contextvars(request_key=receipt.request_key))
+            wished = {"request_key": receipt.request_key, "request_id": receipt.request_id}
+            known = {name: value for name, value in wished.items() if value}
+            names.enter_context(structlog.contextvars.bound_contextvars(**known))
             await _note_attempt(stores, lease, receipt)
             work = inspect if lease.job.kind == "inspect" else trace
             return await work(stores, lease, receipt, place)

@@ -7,12 +7,13 @@ from typing import Any
 
 import structlog
 
+from service import metrics
 from service.domain import audit
 from service.domain.access import Actor
 from service.domain.errors import Unavailable
 from service.domain.lease import Kind, TracingLease
 from service.domain.movie import Movie
-from service.domain.receipt import Receipt, receipt_id
+from service.domain.receipt import Receipt, Sender, receipt_id
 from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import Write
@@ -28,9 +29,8 @@ def accepted_receipt(
     digest: str,
     movie_id: str,
     now: int,
-    *,
+    sender: Sender,
     inputs: Mapping[str, Any] | None = None,
-    client_version: str | None = None,
 ) -> Receipt:
     """The receipt of a new intent, with a job id of its own."""
     return Receipt(
@@ -46,7 +46,8 @@ def accepted_receipt(
         created_at=now,
         updated_at=now,
         inputs=inputs or {},
-        client_version=client_version,
+        client_version=sender.client_version,
+        request_id=sender.request_id,
     )
 
 
@@ -99,8 +100,13 @@ def start_event(
     )
 
 
-async def announce(stores: Stores, movie: Movie, receipt: Receipt, kind: Kind) -> None:
-    """Send the message. If it cannot be sent the job stands all the same: the sweeper announces it again."""
+async def announce(stores: Stores, movie: Movie, receipt: Receipt, kind: Kind, sender: Sender) -> None:
+    """Send the message of a job that this `sender` has just started.
+
+    If it cannot be sent the job stands all the same: the sweeper announces it again.
+    """
+    metrics.JOBS_CREATED.labels(kind=receipt.kind, **sender.labels).inc()
+    metrics.LEASES_GRANTED.labels(kind="tracing").inc()
     names = {"movie_id": receipt.movie_id, "job_id": receipt.job_id, "request_key": receipt.request_key}
     log.info("job.admitted", kind=receipt.kind, attempt=1, **names)
     try:

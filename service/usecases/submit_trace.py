@@ -37,11 +37,11 @@ from service.domain.movie import (
     hull,
     movie_from_row,
 )
-from service.domain.receipt import Receipt, input_digest, receipt_id
+from service.domain.receipt import UNSAID, Receipt, Sender, input_digest, receipt_id
 from service.store import conditions as when
 from service.store.stores import Stores
 from service.store.table import TransactionRefused, Write
-from service.usecases.end_job import commit_end, replaced_writes
+from service.usecases.end_job import commit_end, count_end, replaced_writes
 from service.usecases.known_markers import known_markers
 from service.usecases.start_job import accepted_receipt, announce, queued_lease, start_event
 
@@ -63,7 +63,7 @@ class TraceOrder:
     keep_placed: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     course_id: str | None = None
-    client_version: str | None = None
+    sender: Sender = UNSAID
     ipaddr: str | None = None
 
 
@@ -103,11 +103,11 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
             digest,
             movie.movie_id,
             now,
-            inputs=inputs,
-            client_version=order.client_version,
+            order.sender,
+            inputs,
         )
         if await _admitted(stores, actor, movie, order, receipt, unwritten, now):
-            await announce(stores, movie, receipt, "trace")
+            await announce(stores, movie, receipt, "trace", order.sender)
             return Submitted(receipt, replayed=False, retired=existing is not None)
     raise EditedMeanwhile
 
@@ -224,6 +224,8 @@ async def _admitted(
         existing = await stores.receipts.get(receipt.receipt_id)
         if existing is None or existing.job_id != receipt.job_id:
             raise
+    if movie.tracing:
+        count_end(movie.tracing, Failure(WORKER_LOST))
     return True
 
 

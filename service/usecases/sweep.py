@@ -17,7 +17,7 @@ from service.store import conditions as when
 from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import ConditionFailed, TransactionRefused, Write
-from service.usecases.end_job import commit_end, failed_writes
+from service.usecases.end_job import commit_end, count_end, failed_writes
 
 log = structlog.get_logger()
 
@@ -74,6 +74,7 @@ async def _look_at(stores: Stores, movie_id: str, swept: Swept) -> None:
             failure = Failure(WORKER_LOST)
             await commit_end(stores, failed_writes(stores, movie, job, failure, now, when.job_is_stale(job, now)))
             swept.failed += 1
+            count_end(job, failure)
             log.warning("job.ended", movie_id=movie_id, job_id=job.job_id, outcome="failed", code=WORKER_LOST)
 
 

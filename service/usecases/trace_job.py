@@ -13,7 +13,7 @@ from service.domain.job import Chunk, Done, Progress
 from service.domain.movie import COMPLETED
 from service.domain.receipt import Receipt
 from service.store.stores import Stores
-from service.usecases.end_job import completed_writes
+from service.usecases.end_job import completed_writes, count_end
 from service.usecases.job_lease import JobLease
 from service.usecases.job_stage import stage, store_files
 from service.usecases.leave_job import hand_back, published
@@ -69,7 +69,6 @@ async def _write_chunk(stores: Stores, lease: JobLease, receipt: Receipt, chunk:
         await stores.objects.put(checkpoint_key(lease, chunk.last), chunk.checkpoint, "application/octet-stream")
         checkpoint = chunk.last
         metrics.ARTIFACT_BYTES.labels(artifact="checkpoint").inc(len(chunk.checkpoint))
-    _count_retraced(lease, chunk)
     puts = frame_writes(stores, lease, receipt, chunk)
 
     async def attempt(now: int) -> None:
@@ -77,11 +76,13 @@ async def _write_chunk(stores: Stores, lease: JobLease, receipt: Receipt, chunk:
 
     # The same frames may be put twice; and whatever refuses them, also after a lost reply, has ended this hold.
     await lease.write(attempt)
+    _count_frames(lease, chunk)
 
 
-def _count_retraced(lease: JobLease, chunk: Chunk) -> None:
+def _count_frames(lease: JobLease, chunk: Chunk) -> None:
     """Frames that an earlier attempt had stored behind its last checkpoint are computed again."""
     stored = int(lease.movie.row.get("last_frame_tracked") or 0) if lease.job.attempt > 1 else -1
+    metrics.FRAMES_TRACED.inc(len(chunk.frames))
     metrics.FRAMES_RETRACED.inc(sum(1 for frame in chunk.frames if frame.number <= stored))
 
 
@@ -104,6 +105,7 @@ async def _publish_trace(stores: Stores, lease: JobLease, receipt: Receipt, done
 
     with stage("publish"):
         await asyncio.shield(lease.write(attempt, lambda: published(stores, lease), ends=True))
+    count_end(lease.job)
     log.info("job.ended", outcome="completed", frames=last - receipt.inputs["frame_start"])
     await _delete_former(stores, lease, before, urns["labelled"])
     return "completed"

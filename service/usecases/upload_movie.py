@@ -13,7 +13,7 @@ from service.domain.errors import Conflict, EditedMeanwhile, InvalidParameter, K
 from service.domain.failures import RETRYABLE
 from service.domain.job import PLAN_VERSION
 from service.domain.movie import UNUSABLE, UPLOADING, Movie
-from service.domain.receipt import Intent, Receipt, input_digest, receipt_id
+from service.domain.receipt import UNSAID, Intent, Receipt, Sender, input_digest, receipt_id
 from service.store import conditions as when
 from service.store.objects import Stored
 from service.store.stores import Stores
@@ -39,7 +39,7 @@ class NewMovie:
     request_key: str
     sent: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
-    client_version: str | None = None
+    sender: Sender = UNSAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Announced:
     form: Mapping[str, Any]
     request_key: str
     replayed: bool
+    created_at: int
     retired: bool = False
 
 
@@ -91,7 +92,7 @@ async def new_movie(stores: Stores, actor: Actor, order: NewMovie) -> Announced:
             digest,
             movie_id,
             now,
-            client_version=order.client_version,
+            order.sender,
         )
         row = {
             **order.details,
@@ -123,11 +124,17 @@ async def _announced(
     stores: Stores, receipt: Receipt, order: NewMovie, *, replayed: bool, retired: bool = False
 ) -> Announced:
     form = await stores.objects.upload_form(upload_key(receipt.movie_id), order.length)
-    return Announced(receipt.movie_id, form, receipt.request_key, replayed, retired)
+    return Announced(receipt.movie_id, form, receipt.request_key, replayed, receipt.created_at, retired)
 
 
 async def process_upload(
-    stores: Stores, actor: Actor, movie_id: str, *, course_id: str | None = None, ipaddr: str | None = None
+    stores: Stores,
+    actor: Actor,
+    movie_id: str,
+    *,
+    course_id: str | None = None,
+    ipaddr: str | None = None,
+    sender: Sender = UNSAID,
 ) -> Movie:
     """Admit the inspection of a file that has arrived. Repeating it is harmless: an admitted one is left alone.
 
@@ -141,7 +148,7 @@ async def process_upload(
         found = await stores.objects.head(_source_key(stores, movie))
         if found is None:
             raise UploadMissing
-        if await _inspection_admitted(stores, actor, movie, found, again, ipaddr):
+        if await _inspection_admitted(stores, actor, movie, found, again, ipaddr, sender):
             return await stores.movies.get(movie_id) or movie
     raise EditedMeanwhile
 
@@ -164,17 +171,17 @@ def inspection_inputs(movie: Movie, source: Stored) -> dict[str, Any]:
 
 
 async def _inspection_admitted(
-    stores: Stores, actor: Actor, movie: Movie, found: Stored, again: bool, ipaddr: str | None
+    stores: Stores, actor: Actor, movie: Movie, found: Stored, again: bool, ipaddr: str | None, sender: Sender
 ) -> bool:
     now = stores.clock.now()
     inputs = inspection_inputs(movie, found)
     receipt = None if again else await stores.receipts.get(movie.row.get("upload_receipt_id", ""))
     fresh = receipt is None or receipt.state != "accepted"
     if receipt is None or fresh:
-        receipt = inspection_receipt(stores, actor, movie, inputs, now)
+        receipt = inspection_receipt(stores, actor, movie, inputs, now, sender)
         noted: Write = stores.receipts.admit_write(receipt, now)
     else:
-        noted = stores.receipts.resolved_write(receipt, inputs, now)
+        noted = stores.receipts.resolved_write(receipt, inputs, now, sender.request_id)
     job = queued_lease(stores, actor, receipt, "inspect", now)
     happened: EventType = "movie.inspection.started" if again else "movie.upload.completed"
     arrived = start_event(stores, actor, movie, receipt, happened, now, ipaddr=ipaddr)
@@ -187,16 +194,22 @@ async def _inspection_admitted(
         row = await stores.movies.get(movie.movie_id)
         if not (row and row.tracing and row.tracing.job_id == receipt.job_id):
             raise
-    await announce(stores, movie, receipt, "inspect")
+    await announce(stores, movie, receipt, "inspect", sender)
     return True
 
 
 def inspection_receipt(
-    stores: Stores, actor: Actor, movie: Movie, inputs: Mapping[str, Any], now: int, intent: Intent | None = None
+    stores: Stores,
+    actor: Actor,
+    movie: Movie,
+    inputs: Mapping[str, Any],
+    now: int,
+    sender: Sender,
+    intent: Intent | None = None,
 ) -> Receipt:
     """The receipt of an inspection that follows an earlier one, under the client's key or one of the server's own."""
     again = {"movie_id": movie.movie_id, "again": True, "rotation": inputs["rotation"]}
     named = intent or Intent(actor.user_id, stores.ids.token(), again)
     return accepted_receipt(
-        stores, actor, "inspect", named.request_key, named.digest, movie.movie_id, now, inputs=inputs
+        stores, actor, "inspect", named.request_key, named.digest, movie.movie_id, now, sender, inputs
     )

@@ -116,6 +116,7 @@ async def rotate_movie() -> Response:
         course_id=asked.course_id,
         intent=intent.of(actor),
         ipaddr=request.remote_addr,
+        sender=intent.sender(),
     )
     return _edited(actor, movie, asked.analysis_lease_id)
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import structlog
-from flask import request
+from flask import g, request
 
 from service import metrics
 from service.domain.access import Actor
-from service.domain.errors import InvalidParameter, KeyReused
-from service.domain.receipt import Intent, checked_key
+from service.domain.errors import Conflict, InvalidParameter, KeyReused
+from service.domain.receipt import Intent, Sender, checked_key
 from service.web.context import stores
 from service.web.fields import fields
 
@@ -45,31 +45,40 @@ def sent() -> dict[str, Any]:
 
 
 @contextmanager
-def counted(client: dict[str, str]) -> Iterator[None]:
+def counted(sender: Sender) -> Iterator[None]:
     """Count a request key that is refused because it stood for something else."""
     try:
         yield
     except KeyReused:
-        metrics.KEY_REUSE_REFUSED.labels(**client).inc()
+        metrics.KEY_REUSE_REFUSED.labels(**sender.labels).inc()
         raise
 
 
-def accepted(kind: str, client: dict[str, str], *, retired: bool = False) -> None:
+@contextmanager
+def refusals(kind: str) -> Iterator[None]:
+    """Count a lease (`analysis`, `tracing`) that is refused because of the movie's state."""
+    try:
+        yield
+    except Conflict as refusal:
+        metrics.LEASES_REFUSED.labels(kind, refusal.code).inc()
+        raise
+
+
+def accepted(kind: str, sender: Sender, *, retired: bool = False) -> None:
     """A new receipt; with `retired` it took the place of one past its time."""
-    metrics.REQUESTS_ACCEPTED.labels(kind=kind, **client).inc()
+    metrics.REQUESTS_ACCEPTED.labels(kind=kind, **sender.labels).inc()
     if retired:
         metrics.RECEIPTS_RETIRED.inc()
 
 
-def repeated(client: dict[str, str], created_at: int | None = None) -> None:
+def repeated(sender: Sender, created_at: int) -> None:
     """An intent that has its receipt already; `created_at` (epoch seconds) is that receipt's."""
-    metrics.DUPLICATE_ARRIVALS.labels(**client).inc()
-    if created_at is not None:
-        metrics.RETRY_AGE.labels(**client).observe(max(0, stores().clock.now() - created_at))
+    metrics.DUPLICATE_ARRIVALS.labels(**sender.labels).inc()
+    metrics.RETRY_AGE.labels(**sender.labels).observe(max(0, stores().clock.now() - created_at))
 
 
-def client() -> dict[str, str]:
+def sender() -> Sender:
     """What the client says of itself and of why it repeats, each from a bounded set; also bound to the log."""
     said = metrics.caller(request.headers.get("X-Client-Version"), request.headers.get("X-Retry-Reason"))
     structlog.contextvars.bind_contextvars(**said)
-    return said
+    return Sender(request_id=g.request_id, **said)

@@ -27,15 +27,16 @@ def install(app: Flask) -> None:
         g.began = time.perf_counter()
         offered = request.headers.get("X-Request-Id", "")
         g.request_id = offered if _REQUEST_ID.fullmatch(offered) else ids.token()
-        structlog.contextvars.bind_contextvars(request_id=g.request_id, method=request.method, route=_route())
+        page = request.headers.get("X-Page-Id", "")
+        told = {"page_id": page} if _REQUEST_ID.fullmatch(page) else {}
+        structlog.contextvars.bind_contextvars(request_id=g.request_id, method=request.method, route=_route(), **told)
 
     @app.after_request
     def end(answer: Response) -> Response:
         seconds = time.perf_counter() - g.get("began", time.perf_counter())
         answer.headers["X-Request-Id"] = g.get("request_id", "")
         route = _route()
-        metrics.HTTP_REQUESTS.labels(route=route, status=str(answer.status_code)).inc()
-        metrics.HTTP_SECONDS.labels(route=route).observe(seconds)
+        metrics.answered(route, answer.status_code, seconds)
         # Pages ask by the thousand whether anything is new, and mostly nothing is: the counters tell that.
         quiet = answer.status_code == 304 or route in _PROBES
         say = log.debug if quiet else log.info

@@ -8,15 +8,19 @@ from flask import Blueprint, Response, request
 
 from service import metrics
 from service.domain.errors import BeingEdited, BeingTraced, LeaseLost, NoRight
+from service.domain.policy import PAGE_BEAT_SECONDS
 from service.usecases import analysis_lease
 from service.usecases.read_movie import analysis_lock, tracking_lock
+from service.web import intent
 from service.web.auth import caller
 from service.web.context import stores, web
 from service.web.render import said
 from service.web.schemas import Acquire, HeldLease, parsed
 
-PAGE_BEAT_SECONDS = 60
-"""How often our pages renew; a page that does it less often is late by the difference."""
+_GRANTED = metrics.LEASES_GRANTED.labels(kind="analysis")
+_LATE = metrics.HEARTBEATS_LATE.labels(kind="analysis")
+_LATENESS = metrics.HEARTBEAT_LATENESS.labels(kind="analysis")
+_LOST = metrics.LEASES_LOST.labels(kind="analysis")
 
 leases = Blueprint("leases", __name__, url_prefix="/api")
 
@@ -24,19 +28,20 @@ leases = Blueprint("leases", __name__, url_prefix="/api")
 @leases.post("/acquire-movie-analysis-lease")
 async def acquire() -> Response:
     actor, asked = await caller(), parsed(Acquire)
-    got = await analysis_lease.acquire(
-        stores(),
-        actor,
-        asked.movie_id,
-        course_id=asked.course_id,
-        request_key=asked.lease_request_key,
-        former_lease_id=asked.analysis_lease_id,
-        take_over=asked.take_over,
-        ipaddr=request.remote_addr,
-    )
+    with intent.refusals("analysis"):
+        got = await analysis_lease.acquire(
+            stores(),
+            actor,
+            asked.movie_id,
+            course_id=asked.course_id,
+            request_key=asked.lease_request_key,
+            former_lease_id=asked.analysis_lease_id,
+            take_over=asked.take_over,
+            ipaddr=request.remote_addr,
+        )
     now = stores().clock.now()
     if got.lease:
-        metrics.LEASES_GRANTED.labels(kind="analysis").inc()
+        _GRANTED.inc()
         lease = got.lease
         lock = {
             "active": True,
@@ -53,7 +58,7 @@ async def acquire() -> Response:
     if tracing:
         told["tracking_lock"] = tracing
     reason = BeingTraced if tracing else BeingEdited if told["analysis_lock"] else NoRight
-    metrics.LEASES_REFUSED.labels(reason=reason.code).inc()
+    metrics.LEASES_REFUSED.labels("analysis", reason.code).inc()
     return said(movie_id=asked.movie_id, lease_id=None, message=got.message, **told)
 
 
@@ -64,10 +69,11 @@ async def heartbeat() -> Response:
     beat = await analysis_lease.heartbeat(stores(), actor, asked.movie_id, asked.analysis_lease_id or "")
     if beat.active:
         late = beat.seconds_since - PAGE_BEAT_SECONDS
-        metrics.HEARTBEAT_LATENESS.labels(kind="analysis").observe(max(0, late))
+        _LATENESS.observe(max(0, late))
         if late > PAGE_BEAT_SECONDS:
-            metrics.HEARTBEATS_LATE.labels(kind="analysis").inc()
+            _LATE.inc()
         return said(active=True, expires_at=beat.expires_at)
+    _LOST.inc()
     return said(active=False, expires_at=None, code=LeaseLost.code, message=beat.message)
 
 

@@ -306,6 +306,7 @@ class Alive(Answer):
 
 class Ready(Alive):
     dependencies: dict[str, bool]
+    clock_skew_seconds: float | None
 
 
 class Version(Answer):

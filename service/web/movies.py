@@ -43,7 +43,7 @@ async def new_movie() -> Response:
         details["attribution_name"] = asked.attribution_name
     if asked.fpm is not None:
         details["fpm"] = f"{asked.fpm:.10g}"
-    client = intent.client()
+    sender = intent.sender()
     order = upload_movie.NewMovie(
         title=checked_words(asked.title, MAX_TITLE, "title"),
         sha256=asked.movie_data_sha256,
@@ -51,14 +51,14 @@ async def new_movie() -> Response:
         request_key=intent.request_key(),
         sent=intent.sent(),
         details=details,
-        client_version=client["client_version"],
+        sender=sender,
     )
-    with intent.counted(client):
+    with intent.counted(sender):
         announced = await upload_movie.new_movie(stores(), actor, order)
     if announced.replayed:
-        intent.repeated(client)
+        intent.repeated(sender, announced.created_at)
     else:
-        intent.accepted("inspect", client, retired=announced.retired)
+        intent.accepted("inspect", sender, retired=announced.retired)
     return said(
         200,
         {"Idempotent-Replay": "true"} if announced.replayed else {},
@@ -76,7 +76,12 @@ async def process_upload() -> Response:
     """202 while the file is being inspected, 200 once that has ended."""
     actor, asked = await caller(), parsed(OfMovie)
     movie = await upload_movie.process_upload(
-        stores(), actor, asked.movie_id, course_id=asked.course_id, ipaddr=request.remote_addr
+        stores(),
+        actor,
+        asked.movie_id,
+        course_id=asked.course_id,
+        ipaddr=request.remote_addr,
+        sender=intent.sender(),
     )
     told = _told(actor, movie)
     return said(202 if told["status"] == PROCESSING else 200, movie_id=movie.movie_id, status=told["status"])

@@ -6,9 +6,8 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from service import metrics
 from service.domain.errors import ReceiptNotFound
-from service.domain.receipt import Receipt, checked_key, receipt_id
+from service.domain.receipt import Receipt, Sender, checked_key, receipt_id
 from service.usecases.cancel_trace import cancel
 from service.usecases.submit_trace import Submitted, TraceOrder, submit
 from service.web import intent
@@ -24,7 +23,7 @@ tracing = Blueprint("tracing", __name__)
 async def trace_movie() -> Response:
     """202 for a new job, 200 with `Idempotent-Replay: true` for one that this key already started."""
     actor, asked = await caller(), parsed(Trace)
-    key, client = intent.request_key(), intent.client()
+    key, sender = intent.request_key(), intent.sender()
     order = TraceOrder(
         movie_id=asked.movie_id,
         request_key=key,
@@ -35,12 +34,12 @@ async def trace_movie() -> Response:
         keep_placed=asked.keep_placed,
         options=asked.options,
         course_id=asked.course_id,
-        client_version=client["client_version"],
+        sender=sender,
         ipaddr=request.remote_addr,
     )
-    with intent.counted(client):
+    with intent.counted(sender), intent.refusals("tracing"):
         submitted = await submit(stores(), actor, order)
-    _count(submitted, client)
+    _count(submitted, sender)
     receipt = submitted.receipt
     return said(
         200 if submitted.replayed else 202,
@@ -59,13 +58,11 @@ async def trace_movie() -> Response:
     )
 
 
-def _count(submitted: Submitted, client: dict[str, str]) -> None:
+def _count(submitted: Submitted, sender: Sender) -> None:
     if submitted.replayed:
-        intent.repeated(client, submitted.receipt.created_at)
+        intent.repeated(sender, submitted.receipt.created_at)
     else:
-        intent.accepted("trace", client, retired=submitted.retired)
-        metrics.JOBS_CREATED.labels(kind="trace", **client).inc()
-        metrics.LEASES_GRANTED.labels(kind="tracing").inc()
+        intent.accepted("trace", sender, retired=submitted.retired)
 
 
 @tracing.post("/resize-api/v1/cancel-trace")

@@ -43,7 +43,7 @@ async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: async
             if lease is None:
                 log.info("job.nothing_to_do", receives=delivery.receives)
                 return "nothing to do"
-            waited = _waited(stores, lease)
+            waited = lease.job.waited(stores.clock.now())
             metrics.QUEUE_WAIT.labels(kind=lease.job.kind).observe(waited)
             log.info("job.claimed", kind=lease.job.kind, waited=waited)
             started = stores.clock.monotonic()
@@ -56,12 +56,6 @@ async def handle(stores: Stores, delivery: Delivery, engine: Engine, stop: async
         except Exception:  # logged here, where the job's ids are bound
             log.exception("job.abandoned")
             return "abandoned"
-
-
-def _waited(stores: Stores, lease: JobLease) -> int:
-    """Seconds from the job's admission, or from its last announcement if it was handed back, to this claim."""
-    job = lease.job
-    return max(0, stores.clock.now() - (job.started_at if job.attempt == 1 else job.announced_at))
 
 
 async def _delete(stores: Stores, delivery: Delivery) -> None:
@@ -84,6 +78,7 @@ async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: a
                 outcome = await run_job.run(stores, lease, place)
                 beat.cancel()
         except* FenceLost:
+            metrics.LEASES_LOST.labels(kind="tracing").inc()
             log.warning("job.lease_lost")
             outcome = "lost"
     return outcome

@@ -13,6 +13,8 @@ from service.usecases.job_lease import JobLease
 
 log = structlog.get_logger()
 _RETRY_SECONDS = 1.0
+_LATE = metrics.HEARTBEATS_LATE.labels(kind="tracing")
+_LATENESS = metrics.HEARTBEAT_LATENESS.labels(kind="tracing")
 
 
 async def keep(lease: JobLease, interval: float) -> None:
@@ -26,18 +28,27 @@ async def keep(lease: JobLease, interval: float) -> None:
         if due > 0:
             await asyncio.sleep(due * random.uniform(0.9, 1.0))  # noqa: S311  jitter is no secret
             continue
-        metrics.HEARTBEAT_LATENESS.labels(kind="tracing").observe(-due)
         try:
-            await lease.renew()
+            after = await lease.renew()
+            if after is not None:
+                _count(after - interval, interval)
             continue
         except FenceLost:
             raise
         except Unavailable:
-            metrics.HEARTBEATS_LATE.labels(kind="tracing").inc()
+            _LATE.inc()
             log.warning("heartbeat.late", seconds=round(lease.since_renewal(), 1))
         except Exception:  # credentials that ran out, say: the job goes on as long as its lease
+            _LATE.inc()
             log.exception("heartbeat.failed", seconds=round(lease.since_renewal(), 1))
         if lease.remaining() <= 0:
             lease.lost = True
             raise FenceLost
         await asyncio.sleep(min(_RETRY_SECONDS, interval / 2))
+
+
+def _count(late: float, interval: float) -> None:
+    """A renewal that was made, `late` seconds after it was due; tries that failed before it are in that time."""
+    _LATENESS.observe(max(0.0, late))
+    if late > interval:
+        _LATE.inc()

@@ -17,8 +17,10 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
+from service import metrics
 from service.cli import main
 from service.local.emulator import Emulator
+from service.metrics_server import metrics_served
 from tests.support.emulator import emulator_in_thread
 
 MOVIE = Path(__file__).parents[3] / "shared" / "data" / "plants" / "circumnutation_2019-07-12.mp4"
@@ -208,3 +210,26 @@ async def test_worker_processes_need_their_service(tmp_path: Path, emulator: Emu
     assert code == 1
     assert "create-tables" in err
     assert "Traceback" not in err
+
+
+async def test_lease_advice_reads_addresses_files_and_receipts(folder: Path, tmp_path: Path) -> None:
+    metrics.LEASE_SECONDS.set(60)
+    metrics.HEARTBEAT_SECONDS.set(10)
+    for _ in range(100):
+        metrics.HEARTBEAT_LATENESS.labels(kind="tracing").observe(100)
+    page = tmp_path / "metrics.txt"
+    page.write_bytes(metrics.exposition()[0])
+    with metrics_served("127.0.0.1", 0) as address:
+        code, out, err = await told("admin", "lease-advice", address, str(page), "--sweep-seconds", "5", "--json")
+    advised = json.loads(out)
+    assert (code, advised["well"], err) == (1, False, "")
+    assert advised["judged"] == {"lease": 60, "heartbeat": 10, "sweep": 5}
+    assert advised["recommended"]["lease"] > 200
+    code, out, _ = await told("admin", "lease-advice", "--receipts", "--data", str(folder))
+    assert (code, out.splitlines()[0][:19]) == (0, "look   lease      O")
+    assert "nly 0 renewals of workers were measured" in out
+    for words, expected in (((), 2), ((str(tmp_path / "not-there"),), 1), (("http://127.0.0.1:9/metrics",), 1)):
+        code, _, err = await told("admin", "lease-advice", *words)
+        assert code == expected
+        assert err
+        assert "Traceback" not in err

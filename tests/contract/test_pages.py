@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
-import io
 import json
-import logging
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
-import structlog
 
-from service import logs, metrics
+from service import metrics, runtime
 from service.web.headers import content_policy, storage_origins
 from service.web.pages import frontend
+from tests.support.log_lines import logged
 from tests.support.service import Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -147,8 +144,9 @@ async def test_on_aws_links_lead_to_the_buckets_own_host_names() -> None:
 
 async def test_machines_learn_how_it_is(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (await lab.http.get("/healthz")).json() == {"error": False, "status": "ok"}
-    ready = await lab.http.get("/readyz")
-    assert ready.json() == {
+    ready = (await lab.http.get("/readyz")).json()
+    assert abs(ready.pop("clock_skew_seconds")) < 2
+    assert ready == {
         "error": False,
         "status": "ok",
         "dependencies": {"database": True, "storage": True, "queue": True},
@@ -160,6 +158,20 @@ async def test_machines_learn_how_it_is(lab: Lab, monkeypatch: pytest.MonkeyPatc
     assert "storage" in broken.json()["message"]
     assert int(broken.headers["retry-after"]) > 0
     assert (await lab.http.get("/healthz")).status_code == 200
+
+
+async def test_a_dependency_that_hangs_is_down_after_its_time_and_hides_no_other(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(**_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(runtime, "HEALTH_SECONDS", 0.2)
+    monkeypatch.setattr(lab.runtime.stores.database, "client", SimpleNamespace(describe_table=never))
+    hanging = await lab.http.get("/readyz")
+    assert hanging.status_code == 503
+    assert hanging.json()["dependencies"] == {"database": False, "storage": True, "queue": True}
+    assert "clock_skew_seconds" in hanging.json()
 
 
 async def test_the_version_is_told_to_whoever_asks(lab: Lab) -> None:
@@ -176,6 +188,7 @@ async def test_answers_are_counted_by_route_and_never_by_path(lab: Lab) -> None:
     await lab.http.get("/nothing-of-this-name")
     assert _count("/api/get-movie-metadata", "200") == before + 1
     text = (await lab.http.get("/metrics")).text
+    assert 'tiptrace_http_request_seconds_count{route="(none)",status="4xx"}' in text
     assert movie_id not in text
     assert "nothing-of-this-name" not in text
 
@@ -191,22 +204,6 @@ async def test_an_answer_carries_its_request_id_and_takes_a_proxys(lab: Lab) -> 
     assert len(own) == 32
     assert taken.headers["x-request-id"] == "proxy-0123456789"
     assert odd.headers["x-request-id"] != "a b"
-
-
-@contextmanager
-def logged() -> Iterator[list[dict[str, Any]]]:
-    """What this process logs meanwhile, filled at the end; lines of the client that asks are left out."""
-    out, lines = io.StringIO(), list[dict[str, Any]]()
-    root, former = logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
-    logs.configure("info", out)
-    try:
-        yield lines
-    finally:
-        structlog.configure(**former)
-        root.handlers[:] = handlers
-        root.setLevel(level)
-        lines += [line for text in out.getvalue().splitlines() if (line := json.loads(text)).get("logger") != "httpx"]
 
 
 async def test_the_log_holds_one_line_per_request_and_no_secret(lab: Lab) -> None:

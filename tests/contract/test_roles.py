@@ -187,7 +187,7 @@ async def test_the_doctor_in_the_operators_role_may_look_at_everything(emulator:
         operator = role("OperatorRole", "seen-", "seen-movies")
         operator.worn_by(clients.dynamodb, clients.s3, clients.sqs)
         found = [
-            *await examine_tables(clients.dynamodb, "seen-", time.time),
+            *await examine_tables(clients.dynamodb, "seen-", time.time, 900),
             *await examine_queue(clients.sqs, "seen-jobs", None, "TIPTRACE_QUEUE_URL"),
             *await examine_bucket(clients.s3, "seen-movies", "p", origin="https://lab.example", for_browsers=True),
         ]
@@ -201,7 +201,7 @@ async def test_the_doctor_names_every_call_that_was_refused(emulator: Emulator) 
         await make_data_stack(clients, "dim-", "dim-movies", "https://lab.example")
         web = role("WebRole", "dim-", "dim-movies")
         web.worn_by(clients.dynamodb, clients.s3, clients.sqs)
-        tables = await examine_tables(clients.dynamodb, "dim-", time.time)
+        tables = await examine_tables(clients.dynamodb, "dim-", time.time, 900)
         queue = await examine_queue(clients.sqs, "dim-jobs", None, "TIPTRACE_QUEUE_URL")
         bucket = await examine_bucket(clients.s3, "dim-movies", "p", origin="https://lab.example", for_browsers=True)
     said = [f"{finding.said} {finding.todo}" for finding in (*tables, *queue, *bucket)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -119,10 +120,20 @@ async def test_before_start_up_and_after_shutdown_the_answer_is_503(emulator: Em
     assert int(before.headers["retry-after"]) > 0
 
 
-async def test_a_service_with_workers_starts_and_stops(emulator: Emulator) -> None:
-    app = service.asgi.create_app(settings(emulator.data_dir, workers=1), own=False)
+async def test_a_service_with_workers_starts_and_stops(emulator: Emulator, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its workers count where its own answers are counted, and with TIPTRACE_EMF its log tells the same."""
+    told = settings(emulator.data_dir, workers=1).model_copy(update={"emf": True})
+    app, sweeps = service.asgi.create_app(told, own=False), 'tiptrace_sweeps_total{action="pass"}'
     async with app.lifespan() as runtime:
         assert await runtime.health() == {"database": True, "storage": True, "queue": True}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lab.test") as client:
+            async with asyncio.timeout(10):
+                while sweeps not in (text := (await client.get("/metrics")).text):
+                    pass
+    assert "tiptrace_clock_skew_seconds" in text
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if '"event": "metrics"' in line]
+    assert json.loads(line)["service"] == "web"
+    assert json.loads(line)["sweeps_pass"] >= 1
 
 
 async def test_slots_follow_the_settings_then_the_backend() -> None:

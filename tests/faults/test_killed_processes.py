@@ -44,8 +44,9 @@ async def workshop(emulator: Emulator) -> AsyncIterator[Workshop]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def movie(workshop: Workshop, emulator: Emulator) -> AsyncIterator[Movie]:
-    async with worker(workshop, emulator):
+    async with worker(workshop, emulator) as process:
         inspected = await workshop.upload(MOVIE)
+        assert 'tiptrace_jobs_ended_total{kind="inspect",result="completed"} 1.0' in process.metrics()
     yield inspected
 
 

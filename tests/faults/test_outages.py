@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from service.domain.access import Actor
 from service.domain.errors import FenceLost, OutcomeUnknown, StoreUnavailable, Unavailable
+from service.metrics import REGISTRY
 from service.store.conditions import is_new
 from service.store.queue import JobMessage
 from service.store.schema import MOVIES, RECEIPTS
@@ -127,6 +128,13 @@ async def test_a_worker_that_stalled_past_its_expiry_writes_nothing_though_nobod
     assert (await scene.movie()).row["last_frame_tracked"] == 9
 
 
+def renewals() -> tuple[float, ...]:
+    """How many were made, how late they were together, and how many failed or were very late."""
+    lateness = "tiptrace_heartbeat_lateness_seconds"
+    names = (f"{lateness}_count", f"{lateness}_sum", "tiptrace_heartbeats_late_total")
+    return tuple(REGISTRY.get_sample_value(name, {"kind": "tracing"}) or 0.0 for name in names)
+
+
 async def test_the_keeper_beside_a_job_outlives_an_outage_and_strange_answers_but_not_its_lease_c05(
     scene: Scene,
 ) -> None:
@@ -138,6 +146,7 @@ async def test_the_keeper_beside_a_job_outlives_an_outage_and_strange_answers_bu
     async def note(_: Request) -> None:
         asked.set()
 
+    before = renewals()
     beat = asyncio.create_task(keeper.keep(scene.lease, 0.02))
     for fault in (Fault.RESET_BEFORE, Fault.ERROR_BEFORE, Fault.DENIED_BEFORE, Fault.PASS):
         asked.clear()
@@ -146,6 +155,10 @@ async def test_the_keeper_beside_a_job_outlives_an_outage_and_strange_answers_bu
             await asyncio.wait_for(asked.wait(), 10)
     await scene.lease.renew()  # waits for the keeper's own
     assert not beat.done()
+    made, late, failed = (now - then for now, then in zip(renewals(), before, strict=True))
+    assert made == 1, "only what was renewed counts as a renewal"
+    assert late == pytest.approx(120, abs=1), "and it is as late as all the tries before it made it"
+    assert failed == 4  # three tries that failed, and one that was more than an interval late
     with proxy.fault("dynamodb:UpdateItem", Fault.ERROR_BEFORE):
         clock.advance(900)
         with pytest.raises(FenceLost):

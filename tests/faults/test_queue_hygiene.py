@@ -15,7 +15,11 @@ import pytest_asyncio
 from structlog.testing import capture_logs
 
 from service.local.emulator import Emulator
+from service.metrics import REGISTRY
 from service.store.queue import Delivery, JobMessage, MalformedMessage, Queue
+from service.usecases.cancel_trace import cancel
+from service.usecases.job_lease import claim
+from service.usecases.observe_jobs import observe_jobs, show
 from service.usecases.submit_trace import TraceOrder, submit
 from service.usecases.sweep import sweep
 from service.worker.delivery import handle
@@ -151,3 +155,27 @@ async def test_a_queue_that_cannot_be_reached_costs_nobody_his_job_a06(lab: Lab)
     lab.clock.advance(31)
     await sweep(lab.stores)
     assert await handled(lab, await received(lab)) == "completed"
+
+
+async def test_what_waits_and_for_how_long_is_told_until_a_worker_takes_it(lab: Lab) -> None:
+    owner = await lab.person("Owner of a queue")
+    movies = [await lab.ready_movie(owner) for _ in range(3)]
+    before = await observe_jobs(lab.stores)
+    lab.clock.advance(1)  # what other tests left waits from before that
+    submitted = [await lab.submit(owner, movie_id, f"key-{movie_id}") for movie_id in movies]
+    lab.clock.advance(70)
+    found = await observe_jobs(lab.stores)
+    assert found.jobs["trace", "queued"] - before.jobs["trace", "queued"] == 3
+    assert found.oldest["trace"] >= 70
+    if not before.jobs["trace", "queued"]:
+        assert found.oldest["trace"] == 70
+    lease = await claim(lab.stores, message_of(submitted[0]))
+    assert lease
+    show(await observe_jobs(lab.stores))
+    told = {"kind": "trace", "state": "running"}
+    assert REGISTRY.get_sample_value("tiptrace_jobs", told) == before.jobs["trace", "running"] + 1
+    assert REGISTRY.get_sample_value("tiptrace_queue_age_seconds", {"kind": "trace"}) == found.oldest["trace"]
+    assert REGISTRY.get_sample_value("tiptrace_queue_age_seconds", {"kind": "inspect"}) is not None
+    for movie_id in movies:
+        await cancel(lab.stores, owner, movie_id)
+    assert (await observe_jobs(lab.stores)).jobs == before.jobs

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 
 from service.settings import Settings
@@ -89,7 +90,12 @@ class WorkerProcess(CommandProcess):
     """One worker with one slot."""
 
     def __init__(self, endpoint: str, settings: Settings, **changed: Any) -> None:
-        super().__init__(endpoint, settings, ["worker", "--concurrency", "1"], **changed)
+        super().__init__(endpoint, settings, ["worker", "--concurrency", "1", "--metrics-port", "0"], **changed)
+
+    def metrics(self) -> str:
+        """All that it has counted, asked over its own port."""
+        (told,) = [line for line in self.lines() if line.get("event") == "metrics.served"]
+        return httpx.get(told["address"]).text
 
     def engine_pids(self) -> list[int]:
         """Its children that decode and trace."""

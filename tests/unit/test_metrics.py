@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 import frontend
 from service import metrics
+from service.metrics_server import CannotListen, metrics_served
 
 ALL = [value for value in vars(metrics).values() if isinstance(value, MetricWrapperBase)]
 
@@ -64,6 +66,32 @@ def test_what_is_counted_is_exposed_under_one_prefix() -> None:
     assert sample.value == before + 1
     assert families["tiptrace_queue_wait_seconds"].type == "histogram"
     assert all(family.documentation for family in families.values())
+
+
+def test_an_answer_is_counted_by_its_status_and_timed_by_its_class() -> None:
+    def counted() -> tuple[float, float]:
+        labels = {"route": "/of/a/test", "status": "404"}
+        times = {"route": "/of/a/test", "status": "4xx"}
+        return (
+            metrics.REGISTRY.get_sample_value("tiptrace_http_requests_total", labels) or 0.0,
+            metrics.REGISTRY.get_sample_value("tiptrace_http_request_seconds_sum", times) or 0.0,
+        )
+
+    before = counted()
+    metrics.answered("/of/a/test", 404, 0.25)
+    metrics.answered("/of/a/test", 404, 0.5)
+    assert (counted()[0] - before[0], counted()[1] - before[1]) == (2, 0.75)
+
+
+def test_the_metrics_of_a_process_without_pages_are_reached_over_a_port_of_their_own() -> None:
+    with metrics_served("127.0.0.1", 0) as address:
+        metrics.SWEEPS.labels(action="pass").inc()
+        assert 'tiptrace_sweeps_total{action="pass"}' in httpx.get(address).text
+        port = int(address.split(":")[2].partition("/")[0])
+        with pytest.raises(CannotListen, match=rf"Metrics cannot be served at 127.0.0.1:{port}"):
+            metrics_served("127.0.0.1", port).__enter__()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address)
 
 
 def test_wait_buckets_reach_beyond_a_default_lease() -> None:
