@@ -44,7 +44,7 @@ def _session(endpoint: str | None) -> Any:
         return aioboto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     return aioboto3.Session(
         aws_access_key_id="test",
-        aws_secret_access_key="test",  # noqa: S106  the emulator's, known to all
+        aws_secret_access_key="test",  # nosec B106  # noqa: S106  the emulator's, known to all
         region_name=EMULATOR_REGION,
     )
 

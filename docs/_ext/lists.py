@@ -13,6 +13,7 @@ from typing import Any
 from command_list import commands
 from error_list import failures, refusals
 from event_list import events, tries
+from licence_list import licences
 from metric_list import metrics
 from route_list import route, routes
 from settings_list import settings
@@ -24,6 +25,7 @@ LISTS: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "events": events,
     "failures": failures,
+    "licences": licences,
     "metrics": metrics,
     "refusals": refusals,
     "routes": routes,

@@ -77,7 +77,7 @@ async def contend(url: str, contest: Contest, seconds: float, *, seed: int = 1) 
     async with aiohttp.ClientSession(url, connector=connector, timeout=timeout) as http:
         started = time.monotonic()
         clients = [
-            _Client(n, key, contest, http, random.Random(f"{seed}-{n}"))  # noqa: S311  repeatable, not secret
+            _Client(n, key, contest, http, random.Random(f"{seed}-{n}"))  # nosec B311  # noqa: S311  repeatable, not secret
             for n, key in enumerate(contest.keys)
         ]
         async with asyncio.TaskGroup() as group:

@@ -5,8 +5,8 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape
 
 from service.local import exchange, gate, post_policy
 from service.local.datadir import HEALTH
@@ -105,7 +105,7 @@ def _is_form(scope: Scope) -> bool:
 
 def _access_denied(sentence: str) -> Reply:
     """S3's error for a form, which the page that sent it may read."""
-    body = f"<Error><Code>AccessDenied</Code><Message>{escape(sentence)}</Message></Error>".encode()
+    body = f"<Error><Code>AccessDenied</Code><Message>{escape(sentence, quote=False)}</Message></Error>".encode()
     headers = [
         (b"content-type", b"application/xml"),
         (b"content-length", str(len(body)).encode()),

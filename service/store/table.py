@@ -307,7 +307,7 @@ class Database:
             raise error
         if attempt == _TRIES - 1:
             raise give_up from None
-        await asyncio.sleep(random.uniform(0, self.first_pause * 2**attempt))  # noqa: S311  jitter is no secret
+        await asyncio.sleep(random.uniform(0, self.first_pause * 2**attempt))  # nosec B311  # noqa: S311  jitter is no secret
 
 
 async def _items(raw: Sequence[Mapping[str, Any]]) -> list[Item]:

@@ -26,7 +26,7 @@ async def keep(lease: JobLease, interval: float) -> None:
     while not lease.over:
         due = interval - lease.since_renewal()
         if due > 0:
-            await asyncio.sleep(due * random.uniform(0.9, 1.0))  # noqa: S311  jitter is no secret
+            await asyncio.sleep(due * random.uniform(0.9, 1.0))  # nosec B311  # noqa: S311  jitter is no secret
             continue
         try:
             after = await lease.renew()

@@ -31,7 +31,7 @@ async def sweep_forever(stores: Stores, seconds: float) -> None:
         if stores.clock.monotonic() - looked >= _BETWEEN_LOOKS:
             looked = stores.clock.monotonic()
             await _look(stores)
-        await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311  jitter is no secret
+        await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # nosec B311  # noqa: S311  jitter is no secret
 
 
 async def _look(stores: Stores) -> None:
