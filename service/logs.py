@@ -22,7 +22,8 @@ SECRET_FIELDS = frozenset({"analysis_lease_id", "lease_id", "api_key", "x-api-ke
 # Shorter values ("", "1", "null") are no tokens; blotting them out everywhere would only make the line unreadable.
 _SHORTEST_TOKEN = 8
 
-_QUERY = re.compile(r"\?[^\s\"'<>]*\bX-Amz-[^\s\"'<>]*", re.IGNORECASE)
+# From the last question mark on, so that a text of question marks is not read again from each of them.
+_QUERY = re.compile(r"\?[^\s\"'<>?]*\bX-Amz-[^\s\"'<>]*", re.IGNORECASE)
 _QUOTE = r"(?:\\?[\"'])?"
 _ASSIGNED = re.compile(
     # name, then = or : with or without quotes, also as DynamoDB writes it: 'analysis_lease_id': {'S': '...'}

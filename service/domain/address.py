@@ -17,7 +17,6 @@ _TURNS = MARKS | EMBEDDINGS
 """Characters that turn the direction of what follows them, so that it reads as something else."""
 _LONGEST_TYPED = 4 * _LONGEST
 """More is no address in any way of typing one, and would take the machine a second to read."""
-_NAMED = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<email>[^<>]*)>\s*\Z", re.DOTALL)
 
 
 def normal_email(email: str, parameter: str = "email") -> str:
@@ -43,8 +42,12 @@ def normal_email(email: str, parameter: str = "email") -> str:
 
 def named_address(text: str) -> tuple[str, str]:
     """(name, address) of `Ada Green <ada@example.org>`; the name is empty where there is none. Neither is checked."""
-    found = _NAMED.fullmatch(text)
-    return (found["name"].strip().strip('"'), found["email"]) if found else ("", text)
+    name, opened, rest = text.partition("<")
+    email, closed, after = rest.partition(">")
+    # By hand, since the obvious pattern takes hours for a line of spaces.
+    if not (opened and closed) or after.strip() or ">" in name or "<" in email:
+        return "", text
+    return name.strip().strip('"'), email
 
 
 def checked_name(name: str, email: str, parameter: str = "name") -> str:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 DAY = 86_400
 PAGE_BEAT_SECONDS = 60
 """How often our pages renew their lease; a page that does it less often is late by the difference."""
+SESSION_SECONDS = 180 * DAY
+"""How long a browser keeps the key that signing in made for it, and how long that key is good for anything."""
+SESSION = "session"
+"""What such a key is marked with; keys that people use elsewhere have no end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class FileForm:
         self._write = write
         self._held = b"\r\n"
         self._inside = False
+        self._read_to = 0
 
     def feed(self, piece: bytes) -> None:
         if not self._inside:
@@ -50,8 +51,9 @@ class FileForm:
     def _begin(self, piece: bytes) -> bytes:
         """Look for the file's part among the fields. Returns what of the file has come already."""
         self._held += piece
-        start = 0
+        start = self._read_to
         while (start := self._held.find(self._edge, start)) >= 0:
+            self._read_to = start  # a body in single bytes is not searched from its beginning for each of them
             start += len(self._edge)
             head_end = self._held.find(b"\r\n\r\n", start)
             if head_end < 0:

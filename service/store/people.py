@@ -8,6 +8,7 @@ from typing import Any
 
 from service.domain.access import Actor
 from service.domain.errors import CourseNotFound, OutcomeUnknown
+from service.domain.policy import SESSION, SESSION_SECONDS
 from service.store import conditions as when
 from service.store.expressions import Condition, Update, equals
 from service.store.schema import COURSE_USERS, COURSES, EMAILS, KEYS, USERS
@@ -24,15 +25,18 @@ class People:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def actor_of_key(self, api_key: str) -> Actor | None:
-        """The person whose key this is; None if the key or the person is unknown or disabled."""
+    async def actor_of_key(self, api_key: str, now: int = 0) -> Actor | None:
+        """The person whose key this is; None if the key or the person is unknown or disabled, or the key has ended.
+
+        `now`: epoch seconds. Only keys that signing in has made end.
+        """
         key = await self._db.get(KEYS, {"api_key": api_key}, consistent=False)
-        if not key or not key.get("enabled", 1):
+        if not key or not _is_good(key, now):
             return None
         user = await self.user(key["user_id"])
         return actor_of(user) if user and user.get("enabled", 1) else None
 
-    async def actors_of_keys(self, whose: Mapping[str, str | None]) -> dict[str, Actor]:
+    async def actors_of_keys(self, whose: Mapping[str, str | None], now: int = 0) -> dict[str, Actor]:
         """The same for many keys at once. `whose`: the user that each key was last seen to be of, None if of none.
 
         A key stays its user's, so those seen before cost one read of both.
@@ -41,7 +45,7 @@ class People:
         found = await self._db.get_across(
             [(KEYS, {"api_key": key}) for key in whose] + [(USERS, {"user_id": user_id}) for user_id in sorted(seen)]
         )
-        owners = {key["api_key"]: key["user_id"] for key in found.get(KEYS, ()) if key.get("enabled", 1)}
+        owners = {key["api_key"]: key["user_id"] for key in found.get(KEYS, ()) if _is_good(key, now)}
         users = {user["user_id"]: user for user in found.get(USERS, ())}
         for user in await self.users(set(owners.values()) - seen):
             users[user["user_id"]] = user
@@ -197,6 +201,11 @@ class People:
 
     def members(self, course_id: str, *, consistent: bool = False) -> AsyncIterator[Item]:
         return self._db.query(COURSE_USERS, equals("course_id", course_id), consistent=consistent)
+
+
+def _is_good(key: Item, now: int) -> bool:
+    ended = key.get("made_for") == SESSION and now >= int(key["created"]) + SESSION_SECONDS
+    return bool(key.get("enabled", 1)) and not ended
 
 
 def actor_of(user: Mapping[str, Any]) -> Actor:

@@ -54,7 +54,7 @@ class Authenticator:
 
     async def _look_up(self, api_keys: Sequence[str]) -> dict[str, Actor]:
         seen = {key: self._known[key][1].user_id if key in self._known else None for key in api_keys}
-        return await self._stores.people.actors_of_keys(seen)
+        return await self._stores.people.actors_of_keys(seen, self._stores.clock.now())
 
     def forget(self, api_key: str) -> None:
         """This key has just been disabled here: look it up again."""

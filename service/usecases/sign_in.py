@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from service.domain.errors import InvalidApiKey, NotAllowed, OutcomeUnknown, UserNotFound
-from service.domain.policy import DAY
+from service.domain.policy import DAY, SESSION
 from service.store.conditions import is_new
 from service.store.expressions import Update, equals
 from service.store.schema import KEYS, RECEIPTS
@@ -14,9 +14,6 @@ from service.store.stores import Stores
 from service.store.table import Change, ConditionFailed, Put, TransactionRefused
 
 LINK_SECONDS = 3600
-SESSION_SECONDS = 180 * DAY
-"""How long a browser keeps its key."""
-_MADE_FOR = "session"
 
 
 class BadLink(NotAllowed):
@@ -61,7 +58,7 @@ async def sign_in(stores: Stores, link: SignInLink) -> str:
         "created_at": now,
         "delete_after": link.expires_at + DAY,
     }
-    key = {"api_key": api_key, "user_id": link.user_id, "enabled": 1, "created": now, "made_for": _MADE_FOR}
+    key = {"api_key": api_key, "user_id": link.user_id, "enabled": 1, "created": now, "made_for": SESSION}
     try:
         await stores.transact(
             [Put(RECEIPTS, used, is_new("receipt_id")), Put(KEYS, key, is_new("api_key"))],
@@ -78,7 +75,7 @@ async def sign_out(stores: Stores, api_key: str) -> bool:
     """Disable a browser's own key. False if it is none: keys that people use elsewhere stay as they are."""
     gone = Update(set={"enabled": 0, "disabled_at": stores.clock.now()})
     try:
-        await stores.database.write(Change(KEYS, {"api_key": api_key}, gone, equals("made_for", _MADE_FOR)))
+        await stores.database.write(Change(KEYS, {"api_key": api_key}, gone, equals("made_for", SESSION)))
     except ConditionFailed:
         return False
     return True

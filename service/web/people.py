@@ -7,8 +7,9 @@ from typing import Any
 from flask import Blueprint, Response, g, redirect, request, url_for
 
 from service.domain.errors import NotAllowed
+from service.domain.policy import SESSION_SECONDS
 from service.runtime import Runtime
-from service.usecases.sign_in import SESSION_SECONDS, new_link, sign_in, sign_out
+from service.usecases.sign_in import new_link, sign_in, sign_out
 from service.web.auth import COOKIE, caller, check_same_site, own_origin
 from service.web.context import stores, web
 from service.web.movies import course_context

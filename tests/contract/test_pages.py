@@ -9,13 +9,14 @@ import re
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from service import metrics, runtime
 from service.web.headers import content_policy, storage_origins
 from service.web.pages import frontend
 from tests.support.log_lines import logged
-from tests.support.service import Lab
+from tests.support.service import ORIGIN, Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -91,6 +92,23 @@ async def test_the_charting_library_comes_out_of_its_package_and_is_kept_for_goo
 async def test_nothing_but_assets_is_served(lab: Lab, path: str) -> None:
     answer = await lab.http.get(path)
     assert (answer.status_code, answer.json()["error"]) == (404, True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["//evil.example/", "//evil.example/static", "///evil.example", "/\\evil.example", "/%5cevil.example",
+     "/signin//evil.example", "/.//evil.example", "/signin?next=https://evil.example", "/?next=//evil.example",
+     "/static//evil.example/a.js"],
+)  # fmt: skip
+async def test_no_address_of_ours_leads_to_another_host(lab: Lab, path: str) -> None:
+    """Neither the path nor a parameter nor the host that a request claims decides where an answer leads."""
+    for method in ("GET", "POST"):
+        headers = {"origin": ORIGIN, "host": "evil.example", "x-forwarded-host": "evil.example", "accept": "text/html"}
+        answer = await lab.http.request(method, httpx.URL(ORIGIN + path), headers=headers)
+        leads = urlsplit(answer.headers.get("location", "/"))
+        assert (leads.scheme, leads.netloc) == ("", ""), answer.headers
+        assert not leads.path.startswith(("//", "/\\")), answer.headers
+        assert "evil.example" not in answer.headers.get("set-cookie", "")
 
 
 async def test_the_policy_lets_pages_use_their_own_files_and_the_store_and_nothing_else(lab: Lab) -> None:

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from service.domain.errors import UserNotFound
+from service.domain.policy import SESSION_SECONDS
 from service.local.emulator import Emulator
 from service.settings import Settings
 from service.store.schema import KEYS
@@ -144,3 +145,23 @@ async def test_the_secret_is_made_once_and_read_by_its_owner_alone(tmp_path: Pat
 async def test_several_machines_need_a_secret_that_somebody_set(tmp_path: Path) -> None:
     with pytest.raises(SecretMissing, match="TIPTRACE_SECRET_KEY"):
         signer_of(Settings(_env_file=None, backend="aws", data=tmp_path))
+
+
+async def test_a_browsers_key_ends_with_its_cookie_and_other_keys_do_not(lab: Lab) -> None:
+    """A key that was copied out of a browser is not good for ever; a script's key is, until it is disabled."""
+    cookie = cookie_of(await enter(lab, await token_for(lab, lab.people.ada)))
+    lab.clock.ahead = SESSION_SECONDS - 3600
+    assert (await who(lab, cookie)).status_code == 200
+    lab.clock.ahead = SESSION_SECONDS + 3600
+    assert (await who(lab, cookie)).json()["code"] == "invalid_api_key"
+    assert (await lab.http.post("/api/check-api_key", headers=lab.people.ada.headers)).status_code == 200
+
+
+async def test_a_cookie_that_somebody_planted_is_replaced_and_never_becomes_the_persons(lab: Lab) -> None:
+    planted = "a" + "1" * 32
+    for before in (f"api_key={planted}", f"api_key={lab.people.ben.api_key}"):
+        answer = await enter(lab, await token_for(lab, lab.people.ada), cookie=before)
+        assert cookie_of(answer) != before
+        assert (await who(lab, cookie_of(answer))).json()["user"]["user_name"] == "Ada"
+    assert (await who(lab, f"api_key={planted}")).json()["code"] == "invalid_api_key"
+    assert (await who(lab, f"api_key={lab.people.ben.api_key}")).json()["user"]["user_name"] == "Ben"

@@ -11,10 +11,11 @@ import pytest_asyncio
 from service.domain.access import Actor
 from service.store.objects import ObjectMissing
 from service.usecases.sweep import sweep
+from service.usecases.upload_movie import upload_key
 from tests.support.fault_lab import FaultLab
 from tests.support.fault_proxy import Fault, Request
 from tests.support.lab_worker import claimed, run
-from tests.support.scene import Scene, running
+from tests.support.scene import BYTES, Scene, inspecting, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -82,3 +83,21 @@ async def test_a_download_never_joins_two_objects(scene: Scene) -> None:
     with scene.faulty.proxy.fault("s3:GetObject", Fault.CUT_REPLY, times=1, hook=swap), pytest.raises(ObjectMissing):
         async for _ in scene.faulty.stores.objects.download("swapped"):
             pass
+
+
+@pytest.mark.parametrize("when", ["s3:GetObject", "s3:CopyObject"])
+async def test_a_file_that_is_replaced_while_it_is_inspected_is_not_taken_over(scene: Scene, when: str) -> None:
+    """The form of an upload is good for an hour: its person may send another file of that length at any moment."""
+    await inspecting(scene)
+    assert scene.lease
+
+    async def swap(_: Request) -> None:
+        await scene.direct.objects.put(upload_key(scene.movie_id), BYTES[::-1], "application/octet-stream")
+
+    with scene.faulty.proxy.fault(when, times=1, gate=swap) as plan:
+        await run(scene.faulty.stores, scene.lease)
+    assert len(plan.hits) == 1
+    movie = await scene.movie()
+    assert "movie_data_urn" not in movie.row
+    for key in await scene.direct.objects.keys(f"movies/{scene.movie_id}/"):
+        assert await scene.direct.objects.get(key) != BYTES[::-1]
