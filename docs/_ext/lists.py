@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import capacity_list
 from command_list import commands
 from error_list import failures, refusals
 from event_list import events, tries
@@ -22,6 +23,11 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 LISTS: Mapping[str, Callable[[], str]] = {
+    "capacity": capacity_list.needs,
+    "capacity_deeds": capacity_list.deeds,
+    "capacity_dollars": capacity_list.dollars,
+    "capacity_limits": capacity_list.bounds,
+    "capacity_prices": capacity_list.prices,
     "commands": commands,
     "events": events,
     "failures": failures,

@@ -22,6 +22,7 @@ from service.bench import machine
 from service.bench.history import violations
 from service.bench.leases import contend, finals, prepare
 from service.bench.measured import summary
+from service.cli.bench_capacity import capacity
 from service.cli.bench_job import job
 from service.cli.bench_trace import trace
 from service.cli.manners import ends_plainly, joined
@@ -36,6 +37,7 @@ def bench() -> None:
 
 bench.add_command(trace)
 bench.add_command(job)
+bench.add_command(capacity)
 
 
 @bench.command("leases")
