@@ -50,7 +50,7 @@ class Measured:
     """
 
     poll: Cost = Cost(calls=1, read=0.5)
-    authentication: Cost = Cost(calls=2, read=1.0)
+    authentication: Cost = Cost(calls=1, read=1.0)
     acquire: Cost = Cost(calls=2, read=1.0, write=2.0, index=4.0)
     heartbeat: Cost = Cost(calls=1, write=2.0, index=4.0)
     edit: Cost = Cost(calls=4, read=3.0, write=8.0, index=4.0)

@@ -47,7 +47,7 @@ def test_what_is_needed_follows_from_who_does_what() -> None:
     watching = replace(HABITS, editing=0.0, viewing=0.0, tracing=1.0)
     told = demand(600, 0, habits=watching)
     assert told["requests"] == 600
-    assert told["calls"] == pytest.approx(600 + 2 * 600 / 5)
+    assert told["calls"] == pytest.approx(600 + 600 / 5)
     assert told["write_units"] == 0
     editing = replace(HABITS, editing=1.0, viewing=0.0, tracing=0.0, edit_every=float("inf"))
     assert demand(600, 0, habits=editing)["write_units"] == pytest.approx(10 * 6)
