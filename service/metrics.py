@@ -70,6 +70,7 @@ FRAMES_RETRACED = _counter("frames_traced_again", "Of these, frames computed mor
 ARTIFACT_BYTES = _counter(
     "artifact_bytes", "Bytes of results stored, by class: labelled, archive, checkpoint", "artifact"
 )
+STORE_CALLS = _counter("store_calls", "Requests to database, storage and queue", "service", "operation")
 CACHE_WRITES = _counter("cache_writes", "Entries put into a cache of this process: keys, directories, polls", "cache")
 CACHE_EVICTIONS = _counter("cache_evictions", "Entries dropped from a full cache of this process", "cache")
 JOB_SECONDS = _histogram("job", "From claim to the published end", _WAIT_BUCKETS, "kind", "outcome")

@@ -22,6 +22,7 @@ from service.mail import mailer_of
 from service.queues import complete_queues, find_queues, make_queues
 from service.settings import Settings
 from service.store.clock_watch import watch_clock
+from service.store.calls import count_calls
 from service.store.objects import Front, Objects
 from service.store.queue import Queue
 from service.store.replies import read_items_directly, refuse_strange_messages, refuse_strange_objects
@@ -110,7 +111,9 @@ async def open_runtime(
     async with AsyncExitStack() as stack:
 
         async def client(name: str, config: AioConfig) -> Any:
-            return await stack.enter_async_context(session.client(name, endpoint_url=endpoint, config=config))
+            opened = await stack.enter_async_context(session.client(name, endpoint_url=endpoint, config=config))
+            count_calls(opened)
+            return opened
 
         dynamodb = await client("dynamodb", _config(read_timeout=10))
         read_items_directly(dynamodb)

@@ -1,183 +1,213 @@
-"""Many clients contend for the analysis leases of a few movies; every operation is recorded."""
+"""Pages that take, renew and give back the editing leases of movies over HTTP, and place a marker in between.
+
+Every operation is told to the checker; what the movies hold afterwards is read over HTTP too.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
+from service.bench.apart import main, tell_ends
+from service.bench.histogram import Histogram
+from service.bench.history import Final, Kind, Operation, Record
+from service.bench.machine import peak_megabytes
+from service.bench.pace import at_rate, closed
+from service.bench.session import Answer, Session
+from service.bench.wire import Unanswered
 
-from service.bench.history import Final, Kind, Operation
-from service.domain.errors import InvalidParameter
-from service.store.schema import MOVIES
-from service.store.stores import Stores
-from service.store.table import Put
-from service.usecases import people
+ACQUIRE, HEARTBEAT, EDIT, RELEASE = ROUTES = (
+    "/api/acquire-movie-analysis-lease",
+    "/api/heartbeat-movie-analysis-lease",
+    "/api/put-frame-trackpoints",
+    "/api/release-movie-analysis-lease",
+)
+_KEPT_STALE = 3
 
-_COURSE = "bench"
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """What clients do, as shares: of acquires that `take_over`, of leases that are left behind (`leave`) as by a closed
+    laptop. `roam`: every cycle is on another movie; else each client keeps to one. Who left a lease behind comes back
+    to it later and tries what it allows.
+    """
+
+    take_over: float = 0.0
+    leave: float = 0.0
+    roam: bool = True
 
 
-@dataclass
+MIXES: Mapping[str, Mix] = {
+    "plain": Mix(roam=False),
+    "stale": Mix(leave=0.25, take_over=0.01),
+    "takeover": Mix(take_over=0.05, leave=0.03),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Contest:
-    """Who takes part (API keys), over which movies, and what happened."""
+    """Who takes part (API keys of people who may edit), over which movies, how, and how long; see polls.Load."""
 
+    url: str
     keys: Sequence[str]
     movies: Sequence[str]
-    history: list[Operation] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    mix: str
+    seconds: float
+    ramp: float
+    rate: float | None = None
+    seed: int = 1
 
 
-async def prepare(stores: Stores, clients: int, movies: int) -> Contest:
-    """People who may all edit, and movies that are ready, straight through the store."""
-    await people.add_course(stores, _COURSE, "Load test", limit=100_000)
-    keys, owner = [], ""
-    for _ in range(clients):
-        try:
-            added = await people.add_user(
-                stores, f"{uuid.uuid4().hex}@bench.example", "Load", _COURSE, course_admin=True
-            )
-        except InvalidParameter as fault:  # an address can only be taken if random numbers repeat
-            raise AssertionError from fault
-        keys.append(added.api_key)
-        owner = added.user_id
-    return Contest(keys, [await _ready_movie(stores, owner) for _ in range(movies)])
+class Count:
+    """Latencies by operation of what was asked while it was measured; the whole history for the checker."""
+
+    def __init__(self, begin: float, end: float) -> None:
+        self._begin, self._end = begin, end
+        self.record = Record()
+        self.took: dict[str, Histogram] = {}
+        self.errors = Counter[str]()
+
+    def note(self, operation: Operation, due: float, fault: str | None) -> None:
+        self.record.note(operation)
+        if not self._begin <= due < self._end:
+            return
+        if fault is not None:
+            self.errors[f"{operation.kind}: {fault}"] += 1
+        name = operation.kind if operation.accepted else f"{operation.kind}, {'refused' if fault is None else 'failed'}"
+        self.took.setdefault(name, Histogram()).record(operation.end - due)
 
 
-async def _ready_movie(stores: Stores, owner: str) -> str:
-    movie_id = stores.ids.movie_id()
-    row = {
-        "movie_id": movie_id,
-        "user_id": owner,
-        "course_id": _COURSE,
-        "title": "Load test",
-        "status": "ready",
-        "published": False,
-        "deleted": False,
-        "edit_seq": 0,
-        "total_frames": 100,
-        "width": 640,
-        "height": 480,
-        "frame_width": 640,
-        "frame_height": 480,
-        "created_at": stores.clock.now(),
+class Page:
+    """One cycle after the other: acquire, and if it was granted heartbeat, edit, release."""
+
+    def __init__(self, number: int, contest: Contest, count: Count) -> None:
+        self._number, self._contest, self._count = number, contest, count
+        self._mix = MIXES[contest.mix]
+        self._session = Session(contest.url, contest.keys[number])
+        self._chance = random.Random(f"{contest.seed}-{number}")  # noqa: S311  repeatable, not secret
+        self._written = 0
+        self._stale: deque[tuple[str, str]] = deque(maxlen=_KEPT_STALE)
+        self._rest = 0.0
+        self.due = asyncio.Queue[float]()
+
+    async def turn(self, due: float) -> float:
+        self._rest = 0.0
+        movies = self._contest.movies
+        movie = self._chance.choice(movies) if self._mix.roam else movies[self._number % len(movies)]
+        lease = await self._acquire(movie, due)
+        if lease:
+            await self._heartbeat(movie, lease)
+            await self._write(movie, lease)
+            if self._chance.random() < self._mix.leave:
+                self._stale.append((movie, lease))
+            else:
+                await self._release(movie, lease)
+        if self._stale and self._chance.random() < 0.3:
+            movie, lease = self._stale.popleft()
+            await self._heartbeat(movie, lease)
+            await self._write(movie, lease)
+            await self._release(movie, lease)
+        return self._rest
+
+    async def _acquire(self, movie: str, due: float) -> str | None:
+        kind: Kind = "take over" if self._chance.random() < self._mix.take_over else "acquire"
+        fields = {"take_over": 1} if kind == "take over" else {}
+        answer = await self._ask(ACQUIRE, movie, lease_request_key=uuid.uuid4().hex, **fields)
+        lease: str | None = answer.told.get("lease_id")
+        expires = answer.expires(answer.told.get("analysis_lock") or {})
+        self._note(kind, movie, answer, bool(lease), due, lease=lease, expires=expires)
+        return lease
+
+    async def _heartbeat(self, movie: str, lease: str) -> None:
+        answer = await self._ask(HEARTBEAT, movie, analysis_lease_id=lease)
+        active = bool(answer.told.get("active"))
+        self._note("heartbeat", movie, answer, active, lease=lease, expires=answer.expires())
+
+    async def _write(self, movie: str, lease: str) -> None:
+        self._written += 1
+        x, y = float(self._number), self._written / 10
+        points = json.dumps([{"label": "Apex", "x": x, "y": y}])
+        answer = await self._ask(EDIT, movie, frame_number=0, trackpoints=points, analysis_lease_id=lease)
+        seq = answer.told["metadata"]["edit_seq"] if answer.accepted else 0
+        self._note("write", movie, answer, answer.accepted, lease=lease, edit_seq=seq, value=_value(x, y))
+
+    async def _release(self, movie: str, lease: str) -> None:
+        answer = await self._ask(RELEASE, movie, analysis_lease_id=lease)
+        self._note("release", movie, answer, bool(answer.told.get("released")), lease=lease)
+
+    async def _ask(self, route: str, movie: str, **fields: Any) -> Answer:
+        answer = await self._session.post(route, movie_id=movie, **fields)
+        self._rest = max(self._rest, answer.rest)
+        return answer
+
+    def _note(
+        self, kind: Kind, movie: str, answer: Answer, accepted: bool, due: float | None = None, **more: Any
+    ) -> None:
+        answered = answer.fault is None
+        operation = Operation(kind, self._number, movie, answer.start, answer.end, accepted, answered=answered, **more)
+        self._count.note(operation, answer.start if due is None else due, answer.fault)
+
+
+def _value(x: float, y: float) -> str:
+    return f"{x:.1f} {y:.1f}"
+
+
+async def run(contest: Contest) -> dict[str, Any]:
+    """Put the load on, to its end, then look at the movies; what was found."""
+    start = time.monotonic()
+    begin, end = start + contest.ramp, start + contest.ramp + contest.seconds
+    count = Count(begin, end)
+    pages = [Page(number, contest, count) for number in range(len(contest.keys))]
+    used: list[float] = []
+    never: list[float] = []
+    tasks: list[Coroutine[Any, Any, None]] = [tell_ends(begin, end, used)]
+    if contest.rate is None:
+        arrivals = [start + contest.ramp / 2 * number / len(pages) for number in range(len(pages))]
+        tasks += [closed(page, at, end) for page, at in zip(pages, arrivals, strict=True)]
+    else:
+        tasks.append(_schedule(pages, contest, start, end, never))
+    async with asyncio.TaskGroup() as group:
+        for task in tasks:
+            group.create_task(task)
+    violations = count.record.close(await finals(contest))
+    return {
+        "operations": {name: took.told() for name, took in sorted(count.took.items())},
+        "errors": dict(count.errors) | ({"never begun": len(never)} if never else {}),
+        "broken": count.record.broken,
+        "violations": violations,
+        "processor_seconds": used[1] - used[0],
+        "peak_megabytes": peak_megabytes(),
     }
-    await stores.database.write(Put(MOVIES, row))
-    return movie_id
 
 
-async def contend(url: str, contest: Contest, seconds: float, *, seed: int = 1) -> float:
-    """All clients at once until `seconds` are over; returns how long it took."""
-    connector = aiohttp.TCPConnector(limit=0)
-    timeout = aiohttp.ClientTimeout(total=60)
-    async with aiohttp.ClientSession(url, connector=connector, timeout=timeout) as http:
-        started = time.monotonic()
-        clients = [
-            _Client(n, key, contest, http, random.Random(f"{seed}-{n}"))  # nosec B311  # noqa: S311  repeatable, not secret
-            for n, key in enumerate(contest.keys)
-        ]
-        async with asyncio.TaskGroup() as group:
-            for client in clients:
-                group.create_task(client.run(started + seconds))
-        return time.monotonic() - started
+async def _schedule(pages: Sequence[Page], contest: Contest, start: float, end: float, never: list[float]) -> None:
+    assert contest.rate is not None
+    never += await at_rate(pages, contest.rate, start, contest.ramp, end, contest.seed)
 
 
-async def finals(stores: Stores, movies: Sequence[str]) -> dict[str, Final]:
-    """The rows as they stand, read consistently."""
-    found = {}
-    for movie_id in movies:
-        movie = await stores.movies.get(movie_id)
-        if movie is None:
-            raise AssertionError("a movie of the load test is gone")
-        found[movie_id] = Final(movie.edit_seq, movie.row.get("fpm"))
+async def finals(contest: Contest) -> dict[str, Final]:
+    """The movies as they stand, once replicas have had a second to catch up. Raises Unanswered."""
+    await asyncio.sleep(1.0)
+    session, found = Session(contest.url, contest.keys[0]), {}
+    for movie in contest.movies:
+        answer = await session.get(f"/api/get-movie-metadata?movie_id={movie}&frame_start=0&frame_count=1")
+        if not answer.accepted:
+            raise Unanswered(answer.fault or f"status {answer.status}")
+        told = answer.told
+        frame = told["frames"].get("0", {})
+        placed = [] if frame.get("untouched") else frame.get("markers", [])
+        value = _value(placed[0]["x"], placed[0]["y"]) if placed else None
+        found[movie] = Final(told["metadata"]["edit_seq"], value)
+    session.close()
     return found
 
 
-class _Client:
-    """One page: acquire, edit a few times with a heartbeat between, release; sometimes take over or just leave."""
-
-    def __init__(
-        self, number: int, key: str, contest: Contest, http: aiohttp.ClientSession, chance: random.Random
-    ) -> None:
-        self._number = number
-        self._contest = contest
-        self._http = http
-        self._chance = chance
-        self._headers = {"x-api-key": key, "X-Client-Version": "bench-1"}
-        self._written = 0
-
-    async def run(self, until: float) -> None:
-        while time.monotonic() < until:
-            movie = self._chance.choice(self._contest.movies)
-            kind: Kind = "take over" if self._chance.random() < 0.02 else "acquire"
-            fields = {"take_over": 1} if kind == "take over" else {}
-            answer, start, end = await self._ask(
-                "/api/acquire-movie-analysis-lease", movie, lease_request_key=uuid.uuid4().hex, **fields
-            )
-            lease = answer.get("lease_id") if answer else None
-            lock = (answer or {}).get("analysis_lock") or {}
-            self._note(kind, movie, start, end, answer, bool(lease), lease=lease, expires=_on_our_clock(lock, end))
-            if lease:
-                await self._edit(movie, lease)
-
-    async def _edit(self, movie: str, lease: str) -> None:
-        for _ in range(self._chance.randint(0, 3)):
-            self._written += 1
-            value = f"{1 + self._number + self._written / 1_000_000:.10g}"
-            answer, start, end = await self._ask("/api/set-movie-fpm", movie, fpm=value, analysis_lease_id=lease)
-            accepted = bool(answer) and not (answer or {}).get("error")
-            told = ((answer or {}).get("metadata") or {}) if accepted else {}
-            self._note(
-                "write", movie, start, end, answer, accepted, lease=lease, edit_seq=told.get("edit_seq", 0), value=value
-            )
-            if self._chance.random() < 0.3:
-                answer, start, end = await self._ask(
-                    "/api/heartbeat-movie-analysis-lease", movie, analysis_lease_id=lease
-                )
-                active = bool((answer or {}).get("active"))
-                self._note(
-                    "heartbeat",
-                    movie,
-                    start,
-                    end,
-                    answer,
-                    active,
-                    lease=lease,
-                    expires=_on_our_clock(answer or {}, end),
-                )
-        if self._chance.random() < 0.97:  # the others close the laptop: only expiry or a take-over frees the movie
-            answer, start, end = await self._ask("/api/release-movie-analysis-lease", movie, analysis_lease_id=lease)
-            self._note("release", movie, start, end, answer, bool((answer or {}).get("released")), lease=lease)
-
-    async def _ask(self, path: str, movie: str, **fields: Any) -> tuple[dict[str, Any] | None, float, float]:
-        """The answer, or None if it never came or was no answer (5xx), between two instants."""
-        start = time.monotonic()
-        try:
-            async with self._http.post(path, data={"movie_id": movie, **fields}, headers=self._headers) as reply:
-                answer: dict[str, Any] = await reply.json(content_type=None)
-                status = reply.status
-        except (aiohttp.ClientError, TimeoutError, ValueError) as fault:
-            self._contest.errors.append(f"{path}: {type(fault).__name__}")
-            return None, start, time.monotonic()
-        if status >= 500:
-            self._contest.errors.append(f"{path}: {status} {answer.get('code')}")
-            return None, start, time.monotonic()
-        return answer, start, time.monotonic()
-
-    def _note(self, kind: Kind, movie: str, start: float, end: float, answer: Any, accepted: bool, **more: Any) -> None:
-        self._contest.history.append(
-            Operation(kind, self._number, movie, start, end, accepted, answered=answer is not None, **more)
-        )
-
-
-def _on_our_clock(answer: dict[str, Any], end: float) -> float:
-    """The earliest instant, on our monotonic clock, at which a lease with this wall-clock expiry can be stale.
-
-    Both clocks are this machine's or close; a second is given away because stored instants are whole seconds.
-    """
-    expires = answer.get("expires_at")
-    return end + max(0.0, expires - time.time() - 1.0) if expires else 0.0
+if __name__ == "__main__":
+    main(lambda told: run(Contest(**told)))

@@ -49,6 +49,7 @@ class Fault(Enum):
     RESET_BEFORE = "the connection is reset"
     ERROR_BEFORE = "answered 500"
     THROTTLED_BEFORE = "answered ProvisionedThroughputExceeded"
+    LIMITED_BEFORE = "answered ThrottlingException"
     CONFLICT_BEFORE = "a transaction is cancelled for a conflict with another one"
     PAGE_BEFORE = "answered 200 with a page"
     PORTAL_BEFORE = "answered 403 with a page"
@@ -356,6 +357,8 @@ def _error(fault: Fault, request: Request) -> bytes:
     status, answer = 500, {"__type": f"{prefix}InternalServerError", "message": "the proxy broke it"}
     if fault is Fault.THROTTLED_BEFORE:
         status, answer = 400, {"__type": f"{prefix}ProvisionedThroughputExceededException", "message": "too fast"}
+    elif fault is Fault.LIMITED_BEFORE:
+        status, answer = 400, {"__type": f"{prefix}ThrottlingException", "message": "too many of them"}
     elif fault is Fault.DENIED_BEFORE:
         status, answer = 400, {"__type": f"{prefix}ExpiredTokenException", "message": "the key has expired"}
     elif fault is Fault.CONFLICT_BEFORE:
