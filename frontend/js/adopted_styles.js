@@ -8,9 +8,20 @@
  * the order of their elements, as the cascade wants it.
  */
 
+/** Sheets that came whole: a library gives many of its elements the same ones, and reading one takes a while. @type {Map<string, CSSStyleSheet>} */
+const shared = new Map();
+
+/** @param {string} text @returns {CSSStyleSheet} */
+function sheetOf(text) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  return sheet;
+}
+
 class LentStyle extends HTMLElement {
-  /** @type {CSSStyleSheet} */
-  #sheet = new CSSStyleSheet();
+  /** @type {CSSStyleSheet | null} */
+  #sheet = null;
+  #own = false;
   #text = '';
   /** @type {ShadowRoot | Document | null} */
   #borrower = null;
@@ -20,13 +31,24 @@ class LentStyle extends HTMLElement {
     return this.#text;
   }
 
+  /** What is said first, unless it is nothing, is the same for all who say it; who says something else later has a sheet of his own. */
   set textContent(text) {
+    const before = this.#sheet;
     this.#text = text ?? '';
-    this.#sheet.replaceSync(this.#text);
+    if (this.#own) this.#sheet?.replaceSync(this.#text);
+    else if (this.#sheet === null && this.#text !== '') {
+      this.#sheet = shared.get(this.#text) ?? sheetOf(this.#text);
+      shared.set(this.#text, this.#sheet);
+    } else {
+      this.#own = true;
+      this.#sheet = sheetOf(this.#text);
+    }
+    if (this.#borrower && this.#sheet !== before) lend(this.#borrower);
   }
 
   /** @returns {CSSStyleSheet} */
   get sheet() {
+    this.#sheet ??= new CSSStyleSheet();
     return this.#sheet;
   }
 

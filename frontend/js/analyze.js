@@ -79,7 +79,7 @@ const poller = new Poller({
   },
 });
 const lease = new LeaseKeeper({ store, reread: () => void poller.poke() });
-const saver = new Saver({ store, onLost: () => lease.lost() });
+const saver = new Saver({ store, onLost: () => lease.lost(), onRefused: (message) => lease.refused(message) });
 const markerList = new MarkerList({ store, onRename: rename, onStep: step });
 const scrub = new ScrubBar({ onFrame: goTo, onPlay: play, state: () => store.state });
 const settings = new Settings({ store, onLost: () => lease.lost(), onSet: wasSet });

@@ -4,10 +4,10 @@
  * to the page: all pages lie side by side, so the same files work below any mount point.
  */
 import { Problem, asProblem, problemOf } from './problem.js';
-import { resultsIn } from './tail.js';
 
 const CLIENT_VERSION = 'page-1';
 const PATIENCE = 20_000;
+const LONG_PATIENCE = 300_000;
 
 /** Of this page load. Not randomUUID, which a page over plain HTTP does not have. */
 const PAGE_ID = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -164,11 +164,10 @@ export const traceMovie = (fields, retry) => postJson('resize-api/v1/trace-movie
 /** Only the job that the page shows: a request that comes late must not stop the next one. @param {string} movie_id @param {string | undefined} job_id */
 export const cancelTrace = (movie_id, job_id) => postJson('resize-api/v1/cancel-trace', { movie_id, job_id });
 
-/** What was measured, or null. @param {string} movie_id @returns {Promise<any | null>} */
+/** What was measured. Of a long movie it takes its time: all positions are read for it, though none is told. @param {string} movie_id @returns {Promise<any>} */
 export async function results(movie_id) {
-  const response = await fetch(exportAddress(movie_id, 'json'), { credentials: 'same-origin', headers: named() });
-  if (!response.ok) throw problemOf(response, null);
-  return resultsIn(response);
+  const place = address('api/get-movie-trackpoints', { movie_id, format: 'json', points: 0 });
+  return (await ask(place, { method: 'GET', signal: AbortSignal.timeout(LONG_PATIENCE) })).results;
 }
 /** @param {string} movie_id @param {string} format */
 export const exportAddress = (movie_id, format) => address('api/get-movie-trackpoints', { movie_id, format });

@@ -31,6 +31,9 @@ export function recounted({ start, end }, before, now) {
   return frames.every((frame) => now.time(frame) === before.time(frame)) ? { start, end } : { start: from, end: to };
 }
 
+/** Pixels that share a line's lowest and highest point: a line is as thick, and half as many points are drawn in half the time. */
+const THICK = 2;
+
 /**
  * One axis of the markers in a stretch of time, with no more points than `pixels` can show.
  * @param {ChartData} data @param {Series[]} series @param {'x' | 'y'} axis @param {Stretch} shown @param {number} pixels
@@ -40,7 +43,7 @@ export function viewOf(data, series, axis, shown, pixels) {
   const [from, to] = within(data, shown.start, shown.end);
   const pixel = (shown.end - shown.start) / Math.max(1, pixels);
   return {
-    lines: series.map((one) => ({ ...thinned(data.times, one[axis], from, to, pixels), color: one.color })),
+    lines: series.map((one) => ({ ...thinned(data.times, one[axis], from, to, pixels / THICK), color: one.color })),
     lost: stretches(data, series, LOST, pixel),
     doubtful: stretches(data, series, DOUBTFUL, pixel),
     y: extent(data, series, axis, from, to),

@@ -19,6 +19,7 @@ import { moved, scaled } from './zooming.js';
 
 const HEIGHT = 172;
 const STEP = 0.5;
+const SLICE = 8; // ms: who has drawn one chart for so long draws the other one later
 const AXES = /** @type {Axis[]} */ (['x', 'y']);
 
 export class Charts {
@@ -33,6 +34,8 @@ export class Charts {
   #frame = 0;
   #width = 0;
   #queued = 0;
+  /** What is to be drawn anew, longest wish first. @type {Set<Axis>} */
+  #due = new Set();
   /** @type {'no' | 'opening' | 'failed' | 'yes'} */
   #open = 'no';
 
@@ -138,25 +141,39 @@ export class Charts {
 
   /** At the next picture of the screen, however often it is asked for until then. */
   #refresh() {
-    if (this.#queued) return;
-    this.#queued = requestAnimationFrame(() => {
-      this.#queued = 0;
-      this.#paint();
-    });
+    for (const axis of AXES) this.#due.add(axis);
+    this.#queued ||= requestAnimationFrame(() => this.#paint());
   }
 
   #paint() {
+    this.#queued = 0;
     const data = this.#data;
     this.#showButtons();
     if (data) setText(byId('chart-time'), shownWords(data, this.shown));
     if (!data || this.#open !== 'yes') return;
-    const { shown, series } = this;
-    for (const [axis, { panel, host }] of this.#stages) {
-      panel.xRange.setv({ start: shown.start, end: shown.end });
-      this.#width = Math.round(panel.box?.width ?? host.clientWidth);
-      panel.show(viewOf(data, series, axis, shown, this.#width || 600));
+    const began = performance.now();
+    for (const axis of this.#due) {
+      this.#due.delete(axis);
+      this.#paintAxis(data, axis);
+      if (this.#due.size === 0 || performance.now() - began < SLICE) continue;
+      // The library itself paints in the next picture of the screen: the other chart begins in the one after.
+      this.#queued = requestAnimationFrame(() => {
+        this.#queued = requestAnimationFrame(() => this.#paint());
+      });
+      break;
     }
     this.moveCursor(this.#frame);
+  }
+
+  /** @param {ChartData} data @param {Axis} axis */
+  #paintAxis(data, axis) {
+    const stage = this.#stages.get(axis);
+    if (!stage) return;
+    const { panel, host } = stage;
+    const { shown, series } = this;
+    panel.xRange.setv({ start: shown.start, end: shown.end });
+    this.#width = Math.round(panel.box?.width ?? host.clientWidth);
+    panel.show(viewOf(data, series, axis, shown, this.#width || 600));
   }
 
   /** Bokeh has painted, maybe in another size. */

@@ -71,16 +71,25 @@ async function open(me, { course, courseId }) {
       else say(problem.retryable && failures > 1 ? 'Connection is slow. Trying again.' : problem.message);
     },
   });
+  /** The members are told to those alone whose page this is. */
+  const readMembers = () => members.read().then(renderPlaces).catch((thrown) => {
+    const problem = asProblem(thrown);
+    if (problem.kind !== 'refused') return say(problem.message);
+    poller.stop();
+    show(byId('page'), false);
+    show(byId('not-yours'), true);
+  });
   document.addEventListener('visibilitychange', () => {
-    if (document.hidden) poller.reschedule(); // to rest
-    else void poller.poke();
+    if (document.hidden) return poller.reschedule(); // to rest
+    void poller.poke();
+    void readMembers(); // who comes back after a while may find others here, or his own right gone
   });
   if (course?.course_admin) {
     show(byId('enrol'), true);
     openKey(course);
-    new Enrolment({ courseId, onRegistered: () => members.read().then(renderPlaces).catch((thrown) => say(asProblem(thrown).message)) });
+    new Enrolment({ courseId, onRegistered: readMembers });
   }
-  await Promise.all([members.read().then(renderPlaces), poller.poke()]);
+  await Promise.all([readMembers(), poller.poke()]);
 }
 
 void openSession().then(async (me) => {

@@ -1,7 +1,7 @@
 // @ts-check
 /** Which files there are to take away, and why not. Pure. */
 import { tracedFrames } from './chart_data.js';
-import { hasResults, isTracing } from './state.js';
+import { hasPositions, hasResults, isTracing } from './state.js';
 
 /** @typedef {import('./state.js').State} State */
 
@@ -15,6 +15,7 @@ export function offered(state) {
   const failed = state.metadata.status === 'tracing failed';
   const movie = state.metadata.movie_traced_url ?? null;
   if (!hasResults(state)) {
+    if (hasPositions(state) && !failed) return { table: true, movie: null, words: 'The movie is not traced yet: the tables hold what was placed by hand.' };
     const gone = failed ? 'The last trace ended early, and it had taken the place of what was there before. Trace the movie again.' : 'There is nothing to download before the movie is traced.';
     return { table: false, movie: null, words: gone };
   }

@@ -84,6 +84,15 @@ export class LeaseKeeper {
     this.reread(); // which asks for the lease again if the movie is free
   }
 
+  /** This person may edit the movie no more, whoever holds it. @param {string} message */
+  refused(message) {
+    const { lease, movieId } = this.store.state;
+    this.heart.stop();
+    if (lease.kind === 'held') releaseLease(movieId, lease.id);
+    this.store.dispatch({ type: 'lease/denied', reason: 'right', name: '', since: null, message });
+    this.reread(); // maybe he may not even see it any more
+  }
+
   /** A person is there: the page that had given its right back, because nobody was, asks for it again. */
   touched() {
     this.#touched = now();

@@ -11,14 +11,16 @@
  */
 import { lonely } from './thinning.js';
 
-/** A range that whoever draws sets. @param {any} bokeh */
+/** @typedef {import('./bokeh.js').Bokeh} Bokeh */
+
+/** A range that whoever draws sets. @param {Bokeh} bokeh */
 export const newRange = (bokeh) => new bokeh.Models.Range1d({ start: 0, end: 1 });
 
 export class Panel {
   #view = /** @type {any} */ (null);
 
   /**
-   * @param {any} bokeh @param {{xRange: any, height: number, width?: number, left?: number, right?: number,
+   * @param {Bokeh} bokeh @param {{xRange: any, height: number, width?: number, left?: number, right?: number,
    *   xLabel?: string, yLabel?: string}} options  without a width it is as wide as its host
    */
   constructor(bokeh, { xRange, height, width, left = 56, right = 12, xLabel, yLabel }) {
@@ -106,16 +108,15 @@ export class Panel {
 }
 
 /**
- * Put panels into their hosts. @param {any} bokeh @param {{panel: Panel, host: HTMLElement}[]} placed
+ * Put panels into their hosts. @param {Bokeh} bokeh @param {{panel: Panel, host: HTMLElement}[]} placed
  * @param {() => void} [onPainted] after every painting of one of them @returns {Promise<{idle: Promise<void>, close: () => void}>}
  *   `idle` when all are painted
  */
 export async function openPanels(bokeh, placed, onPainted = () => {}) {
-  const { Document } = bokeh.require('document');
-  const whole = new Document();
+  const whole = new bokeh.Document();
   const idle = new Promise((resolve) => whole.idle.connect(() => resolve(undefined)));
   for (const { panel } of placed) whole.add_root(panel.plot);
-  const views = await bokeh.embed.add_document_standalone(whole, placed[0].host, placed.map(({ host }) => host));
+  const views = await bokeh.embed(whole, placed[0].host, placed.map(({ host }) => host));
   for (const { panel } of placed) panel.attach(views.get_by_id(panel.plot.id), onPainted);
   return { idle, close: () => views.clear() };
 }

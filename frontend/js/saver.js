@@ -23,10 +23,14 @@ export class Saver {
   #running = null;
   #failures = 0;
 
-  /** @param {{store: import('./state.js').Store, onLost: () => void, storage?: Storage}} options */
-  constructor({ store, onLost, storage = sessionStorage }) {
+  /**
+   * @param {{store: import('./state.js').Store, onLost: () => void, onRefused: (message: string) => void, storage?: Storage}} options
+   *   `onLost`: editing went elsewhere; `onRefused`: this person may edit the movie no more
+   */
+  constructor({ store, onLost, onRefused, storage = sessionStorage }) {
     this.store = store;
     this.onLost = onLost;
+    this.onRefused = onRefused;
     this.storage = storage;
     this.slot = `tiptrace.edits.${store.state.movieId}`;
     store.subscribe((state, before) => {
@@ -92,6 +96,8 @@ export class Saver {
     this.store.dispatch({ type: 'save/failed', message: problem.message });
     if (problem.kind === 'conflict') {
       this.onLost();
+    } else if (problem.kind === 'refused') {
+      this.onRefused(problem.message);
     } else if (problem.retryable) {
       this.#failures += 1;
       this.store.dispatch({ type: 'connection/failed', failures: this.#failures });

@@ -74,12 +74,18 @@ export function markersAt(state, frame) {
   return state.size && totalFrames(state) > 0 && frame === trimStart(state) ? defaultMarkers(state.size) : [];
 }
 
-/** Is there anything to chart and download: a frame beyond the first that has markers? @param {State} state */
-export function hasResults(state) {
+/** Has a trace found anything: a frame beyond the first with a marker that no person placed there? @param {State} state */
+export const hasResults = (state) => beyondFirst(state, (markers) => markers.some(({ placed }) => placed !== 'user'));
+
+/** Is there more than where the markers begin, be it found or placed? @param {State} state */
+export const hasPositions = (state) => beyondFirst(state, (markers) => markers.length > 0);
+
+/** @param {State} state @param {(markers: Marker[]) => boolean} is @returns {boolean} */
+function beyondFirst(state, is) {
   const start = trimStart(state);
   const end = trimEnd(state);
   // Asked at every change: a traced movie answers at its second frame, and no list of ten thousand names is made.
-  for (let frame = start + 1; frame <= end; frame += 1) if (state.frames[frame]?.length > 0) return true;
+  for (let frame = start + 1; frame <= end; frame += 1) if (state.frames[frame] && is(state.frames[frame])) return true;
   return false;
 }
 

@@ -120,14 +120,8 @@ export function banner(state, now) {
   if (!metadata) return null;
   if (isUnusable(state)) return say('error', `${metadata.status_reason ?? 'This file cannot be used.'}`, [['upload', 'Upload another file']]);
   if (lease.kind === 'lost') {
-    const unsaved = unsavedFrames(state);
-    const kept = unsaved.length
-      ? ` Your changes to ${unsaved.length === 1 ? 'frame' : 'frames'} ${unsaved.join(', ')} are kept here, not saved yet.`
-      : '';
-    return { ...say('warn', `Editing moved to another page at ${clock(lease.at, now)}.${kept}`, [
-      ['take-back', 'Take it back'],
-      ...(unsaved.length ? /** @type {[string, string][]} */ ([['discard', 'Discard my changes']]) : []),
-    ]), at: lease.at };
+    return { ...say('warn', `Editing moved to another page at ${clock(lease.at, now)}.${keptWords(state)}`,
+      [['take-back', 'Take it back'], ...discardOffer(state)]), at: lease.at };
   }
   if (lease.kind === 'rested') {
     return { ...say('calm', `Nobody has touched this page since ${clock(lease.since, now)}, so others may edit the movie now. Your work is saved.`,
@@ -162,6 +156,15 @@ export function banner(state, now) {
   return null;
 }
 
+/** What stands here alone, after another sentence. @param {State} state */
+function keptWords(state) {
+  const unsaved = unsavedFrames(state);
+  return unsaved.length ? ` Your changes to ${unsaved.length === 1 ? 'frame' : 'frames'} ${unsaved.join(', ')} are kept here, not saved yet.` : '';
+}
+
+/** @param {State} state @returns {[string, string][]} */
+const discardOffer = (state) => (unsavedFrames(state).length ? [['discard', 'Discard my changes']] : []);
+
 /**
  * A movie with a cut or a black end, and the trim that leaves the plant alone; null once that is set, or refused.
  * @param {State} state @returns {{start: number, end: number, text: string, label: string} | null}
@@ -189,7 +192,9 @@ function deniedBanner(state, lease, now, say) {
       return say('calm', `${lease.name || 'Someone else'} has been editing this movie${since}. You can watch and download. It becomes editable here when they leave.`,
         mayTakeOver(state) ? [['take-over', 'Take over editing']] : []);
     case 'right':
-      return say('calm', lease.message || 'You can watch this movie and download its results. Only its owner and the course admins can edit it.');
+      return say(unsavedFrames(state).length ? 'warn' : 'calm',
+        `${lease.message || 'You can watch this movie and download its results. Only its owner and the course admins can edit it.'}${keptWords(state)}`,
+        discardOffer(state));
     default:
       return say('calm', lease.message || 'This movie cannot be edited just now.');
   }

@@ -61,11 +61,15 @@ def json_document(movie: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def json_pieces(movie: Mapping[str, Any], sheet: Sheet) -> Iterator[str]:
-    """The text of `json_document`, a trackpoint at a time, so that it is never whole in memory."""
+def json_pieces(movie: Mapping[str, Any], sheet: Sheet, *, points: bool = True) -> Iterator[str]:
+    """The text of `json_document`, a trackpoint at a time, so that it is never whole in memory.
+
+    Without `points` its list of them is empty: of a long movie they are tens of megabytes, the results some hundred
+    bytes.
+    """
     end = _json(results(sheet.tracks(), sheet.scale, fpm_of(movie)))  # first: what can fail fails before a byte is sent
     yield f'{{"error": false, "movie": {_json(_about(movie))}, "trackpoint_dicts": ['
-    for number, point in enumerate(_points(sheet)):
+    for number, point in enumerate(_points(sheet) if points else ()):
         yield f"{', ' if number else ''}{_json(point)}"
     yield f'], "results": {end}}}'
 

@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.on_loop import awaiting
 from service.runtime import Runtime
-from service.web import headers, journal, limits, problems
+from service.web import compressing, headers, journal, limits, problems
 from service.web.admin import admin
 from service.web.context import NAME, web_over
 from service.web.directory import people_directory
@@ -64,6 +64,7 @@ def build_app(runtime: Runtime) -> Application:
     web = app.extensions[NAME] = web_over(runtime)
     journal.install(app)
     headers.install(app, runtime.stores.objects)
+    compressing.install(app)
     problems.install(app)
     limits.install(app, web.attempts)
     trusted = runtime.settings.trusted_proxies

@@ -42,7 +42,7 @@ async def get_movie_trackpoints() -> Response:
     elif asked.format == "xlsx":
         answer = send_file(await asyncio.to_thread(_workbook, about, sheet), mimetype=_XLSX, etag=False)
     else:
-        answer = Response(_pieces(json_pieces(about, sheet)), mimetype="application/json")
+        answer = Response(_pieces(json_pieces(about, sheet, points=asked.points)), mimetype="application/json")
     answer.headers["Content-Disposition"] = called_after(movie.row.get("title"), f"trackpoints.{asked.format}")
     answer.headers["Cache-Control"] = "no-store"
     return answer

@@ -36,6 +36,7 @@ BY_NAME: Mapping[str, str] = {
     "new_label": "The name that the marker gets.",
     "old_label": "The name that the marker has.",
     "options": "Reserved.",
+    "points": "0 leaves the positions out of the JSON, for whoever wants the results alone.",
     "property": "What to change.",
     "request_key": "Names your intent.",
     "research_use": "Whether researchers may use the movie.",

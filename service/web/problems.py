@@ -22,6 +22,7 @@ from service.domain.errors import (
     TooMany,
     Unavailable,
 )
+from service.web import pages
 
 _STATUS: dict[type[TiptraceError], HTTPStatus] = {
     BadRequest: HTTPStatus.BAD_REQUEST,
@@ -87,6 +88,10 @@ def _http(error: HTTPException) -> Any:
     status = error.code or 500
     if status < 400:  # a redirect is raised too, and is no refusal
         return error
+    if status == HTTPStatus.NOT_FOUND:
+        page = pages.missing()
+        if page is not None:
+            return page
     code, message = _SAID.get(status, (f"http_{status}", HTTPStatus(status).phrase + "."))
     headers = {}
     if isinstance(error, MethodNotAllowed) and error.valid_methods:

@@ -164,6 +164,7 @@ class SetResearch(OfMovie):
 
 class Export(OfMovie):
     format: Literal["csv", "xlsx", "json"] = "csv"
+    points: Flag = True
 
 
 class FramePicture(OfMovie):

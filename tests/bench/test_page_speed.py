@@ -45,6 +45,15 @@ new MutationObserver((_, watch) => {
     window.usable = performance.now();
 }).observe(document, { subtree: true, childList: true, attributes: true });
 """
+CAME = """(part) => {
+    const came = performance.getEntriesByType('resource').filter((one) => one.name.includes(part));
+    const sum = (measure) => came.map(measure).reduce((total, one) => total + one, 0);
+    const last = Math.round(Math.max(0, ...came.map((one) => one.responseEnd)));
+    const megabytes = (measure) => (sum(measure) / 1e6).toFixed(2);
+    const waited = Math.round(sum((one) => one.responseEnd - one.requestStart));
+    return `${came.length} requests, ${megabytes((one) => one.decodedBodySize)} MB`
+        + ` as ${megabytes((one) => one.encodedBodySize)} MB, ${waited} ms of waiting, the last at ${last} ms`;
+}"""
 PAINTS = """() => {
     const frame = document.querySelector('#frame');
     window.painted = [];
@@ -150,6 +159,9 @@ async def test_ten_thousand_frames_of_twenty_markers_follow_the_hand(at: Visitor
         f"{LONG} x {MARKERS}: usable after {usable:.0f} ms, all read after {read:.0f} ms; {await longest(at, 0)};"
         f" above 100 ms: {when}; the charts' library came at {charts:.0f}"
     )
+
+    for name, part in (("positions", "get-movie-metadata"), ("results", "get-movie-trackpoints")):
+        print(f"  {name}: {await page.evaluate(CAME, part)}")
 
     since = await moment(at)
     for _ in range(20):

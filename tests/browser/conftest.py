@@ -8,14 +8,17 @@ A module that uses `visit` says `pytestmark = pytest.mark.asyncio(loop_scope="se
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Error, Playwright, async_playwright
+import structlog
+from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
 
 from tests.browser.site import Filmed, Person, Site, filmed, running_site
 from tests.browser.visitor import Visitor, Watch
@@ -37,8 +40,10 @@ Makes = Callable[[str], str]
 
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))  # as its settings say
     with running_site(tmp_path_factory.mktemp("site")) as running:
         yield running
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="package")
@@ -105,18 +110,60 @@ async def launched(playwright: Playwright) -> Browser:
         pytest.skip(f"needs Chromium (apt install chromium, or set TIPTRACE_CHROMIUM): {fault.message[:200]}")
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def visit(site: Site, chromium: Browser) -> AsyncIterator[Opens]:
-    """Opens browser windows. At the end of the test none of them may have complained."""
-    opened: list[Visitor] = []
+@dataclass
+class Profiles:
+    """Browser profiles that wait for the next test: each knows who is signed in, and has the pages' files already."""
 
-    async def open_window(person: Person | None = None, *, width: int = 1280, **more: Any) -> Visitor:
-        phone = width < 600
-        context = await chromium.new_context(
-            viewport={"width": width, "height": 844 if phone else 800}, has_touch=phone, is_mobile=phone, **more
-        )
+    chromium: Browser
+    waiting: dict[Hashable, list[BrowserContext]] = field(default_factory=dict)
+
+    async def take(self, wanted: Hashable, options: dict[str, Any]) -> BrowserContext:
+        waiting = self.waiting.get(wanted)
+        context = waiting.pop() if waiting else await self.chromium.new_context(**options)
         context.set_default_timeout(15_000)
-        watch = Watch()
+        return context
+
+    async def give_back(self, wanted: Hashable, context: BrowserContext) -> None:
+        """Without its pages and what those remember. One in which a page has left something for good ends here."""
+        marked = False
+        for page in context.pages:
+            marked = marked or (page.url.startswith("http") and await page.evaluate("localStorage.length > 0"))
+            await page.close()
+        if marked:
+            await context.close()
+        else:
+            self.waiting.setdefault(wanted, []).append(context)
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def profiles(chromium: Browser) -> Profiles:
+    return Profiles(chromium)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(site: Site, profiles: Profiles, request: pytest.FixtureRequest) -> AsyncIterator[Opens]:
+    """Opens browser windows. At the end of the test none of them may have complained.
+
+    `fresh`: a profile that nobody used before and nobody will use after, for tests that change its clock, say.
+    """
+    pictures = "not long" not in request.config.option.markexpr
+    opened: list[Visitor] = []
+    kept: dict[BrowserContext, Hashable] = {}
+
+    async def open_window(
+        person: Person | None = None, *, width: int = 1280, fresh: bool = False, **more: Any
+    ) -> Visitor:
+        phone = width < 600
+        screen = {"width": width, "height": 844 if phone else 800}
+        options = {"viewport": screen, "has_touch": phone, "is_mobile": phone}
+        wanted = (person, width, *sorted(more.items()))
+        if fresh or person is None:
+            context = await profiles.chromium.new_context(**options, **more)
+            context.set_default_timeout(15_000)
+        else:
+            context = await profiles.take(wanted, {**options, **more})
+            kept[context] = wanted
+        watch = Watch(pictures=pictures)
         context.on("page", watch.follow)
         visitor = Visitor(site, context, await context.new_page(), watch)
         opened.append(visitor)
@@ -127,5 +174,9 @@ async def visit(site: Site, chromium: Browser) -> AsyncIterator[Opens]:
     yield open_window
     complaints = [text for visitor in opened for text in visitor.watch.complaints()]
     for visitor in opened:
-        await visitor.context.close()
+        visitor.context.remove_listener("page", visitor.watch.follow)
+        if visitor.context in kept and not complaints:
+            await profiles.give_back(kept[visitor.context], visitor.context)
+        else:
+            await visitor.context.close()
     assert complaints == []

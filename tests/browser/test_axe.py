@@ -56,7 +56,9 @@ async def test_the_pages_before_and_after_the_door_break_no_rule_of_axe(
         ("/upload", "#upload-form"),
         ("/activity", ".trail li"),
         ("/course", "#not-yours"),
+        ("/no/such/page", "main h1"),
     ):
+        at.watch.expected.append("the server responded with a status of 404")
         await at.open(path)
         await expect(at.page.locator(there).first).to_be_visible()
         assert await violations(at.page) == [], path

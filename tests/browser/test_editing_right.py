@@ -106,6 +106,33 @@ async def test_a_reloaded_page_goes_on_editing_with_what_was_not_saved_a07(
     assert await at.position("Apex") == (before[0] + 10, before[1])
 
 
+async def test_a_duplicated_tab_is_told_apart_and_takes_nothing_from_the_first_c24(
+    ada: Person, movie: str, visit: Opens
+) -> None:
+    """A duplicate starts with a copy of the tab's own storage, also when the tab has been left for it before."""
+    at = await visit(ada)
+    await at.analyze(movie)
+    await at.editable()
+    await at.page.reload()  # which leaves something in that storage, and takes it out again
+    await at.editable()
+    await at.page.evaluate("sessionStorage.setItem('is-copied', 'yes')")
+    async with at.context.expect_page() as opening:
+        await at.page.evaluate("void window.open(location.href)")
+    double = await opening.value
+    assert await double.evaluate("sessionStorage.getItem('is-copied')") == "yes", "as Duplicate tab does"
+    await expect(double.locator("#banner")).to_contain_text("You are editing this movie in another tab")
+    await expect(double.get_by_role("button", name="Add marker")).to_be_disabled()
+
+    before = await at.position("Apex")
+    await at.page.locator(".marker-main").first.press("Shift+ArrowRight")
+    await at.saved()
+    await double.close()
+    await at.page.reload()
+    await at.editable()
+    assert await at.position("Apex") == (before[0] + 10, before[1]), "the double's leaving released nothing"
+    assert await at.page.locator("#banner").is_hidden()
+
+
 async def test_a_broken_line_is_told_and_heals_by_itself_a10(ada: Person, movie: str, visit: Opens) -> None:
     at = await visit(ada)
     at.watch.expected += ["503", "Service Unavailable"]
@@ -133,7 +160,7 @@ async def test_a_broken_line_is_told_and_heals_by_itself_a10(ada: Person, movie:
 async def test_heartbeats_keep_the_right_to_edit_and_tell_when_it_went_to_somebody_else_c26(
     site: Site, ada: Person, teacher: Person, movie: str, visit: Opens
 ) -> None:
-    at = await visit(ada)
+    at = await visit(ada, fresh=True)
     await at.page.clock.install()
     await at.analyze(movie)
     await at.editable()
@@ -165,7 +192,7 @@ async def test_a_page_that_was_closed_leaves_no_lock_behind(ada: Person, movie: 
 async def test_a_forgotten_tab_keeps_its_right_for_a_while_and_then_lets_others_edit_c25(
     ada: Person, teacher: Person, movie: str, visit: Opens
 ) -> None:
-    at = await visit(ada)
+    at = await visit(ada, fresh=True)
     await at.page.clock.install()
     await at.analyze(movie)
     await at.editable()

@@ -20,7 +20,7 @@ async def test_a_browser_that_was_killed_leaves_a_lock_that_its_person_can_take_
 ) -> None:
     """A07: no beacon was sent; nobody waits fifteen minutes for himself."""
     movie_id = new_movie("Poppy, crashed")
-    first = await visit(ada)
+    first = await visit(ada, fresh=True)
     await first.analyze(movie_id)
     await first.editable()
     await first.drag((50, 50), (160, 90))

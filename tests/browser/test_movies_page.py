@@ -66,7 +66,7 @@ async def test_nothing_is_asked_while_nothing_moves(site: Site, visit: Opens) ->
     """Coming back to the page reads the list again."""
     person = site.person("Kim Quill")
     site.shelve(person, "A quiet movie")
-    at = await visit(person)
+    at = await visit(person, fresh=True)
     page = at.page
     asked: list[str] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from typing import Any
 
@@ -9,7 +10,7 @@ import av
 import cv2
 import numpy as np
 import pytest
-from playwright.async_api import Request, expect
+from playwright.async_api import Request, Route, expect
 
 from tests.browser.conftest import Opens
 from tests.browser.site import Filmed, Person, Site
@@ -59,6 +60,45 @@ async def test_the_film_runs_both_ways_without_leaving_a_frame_out_from_few_requ
     assert await page.evaluate("painted") == list(range(last - 1, -1, -1))
     assert len(asked) <= 8, "the first picture, the directory, and the rest in a few pieces"
     assert await page.evaluate("localStorage.getItem('tiptrace.rate')") == "30"
+
+
+async def test_an_archive_whose_address_has_run_out_is_found_again_without_a_word(
+    ada: Person, traced_movie: str, visit: Opens
+) -> None:
+    """A signed address ends while the page stands open: the page asks for a new one, and frames go on coming."""
+    at = await visit(ada)
+    page = at.page
+    at.watch.expected.append("the server responded with a status of 403")
+    served: set[str] = set()
+    over: set[str] = set()
+    refused: list[str] = []
+
+    async def store(route: Route) -> None:
+        if route.request.url in over:
+            refused.append(route.request.url)
+            await route.fulfill(status=403, body="<Error><Code>AccessDenied</Code></Error>")
+            return
+        served.add(route.request.url)
+        await route.continue_()
+
+    await page.route("**/storage/**", store)
+    await at.analyze(traced_movie)
+    await at.editable()
+    await page.keyboard.press(".")
+    await _shown(at, 1)
+    async with asyncio.timeout(15):
+        while not served:  # noqa: ASYNC110  the page reads ahead when it has time
+            await asyncio.sleep(0.05)
+    over |= served
+    before = len(served)
+    for frame in ("39", "20"):
+        await page.get_by_label("Frame number").fill(frame)
+        await page.get_by_label("Frame number").press("Enter")
+        await _shown(at, int(frame))
+        await expect(page.locator("#picture-problem")).to_be_hidden()
+    assert refused
+    assert len(served) > before, "and came from a fresh address"
+    assert not await page.locator("#banner").is_visible()
 
 
 async def test_keys_step_through_the_film_unless_a_control_uses_them(

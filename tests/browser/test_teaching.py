@@ -198,3 +198,37 @@ async def test_a_student_is_told_that_the_page_is_for_teachers_and_gets_no_data(
     await expect(at.page.get_by_role("heading", name="Activity")).to_be_visible()
     await expect(at.page.locator(".trail")).to_have_attribute("aria-busy", "false")
     await expect(at.page.get_by_role("region", name="Events")).not_to_contain_text("Hidden from others")
+
+
+async def test_a_teacher_whose_right_is_taken_away_meanwhile_is_told_so_on_the_open_pages(
+    site: Site, root: Person, new_movie: Makes, visit: Opens
+) -> None:
+    """What was changed is not thrown away, and nothing of the course is shown any longer."""
+    helper = site.person("Cy Moss", admin=True)
+    at = await visit(helper)
+    at.watch.expected.append("the server responded with a status of 403")
+    course = await at.context.new_page()
+    await course.goto(f"{site.url}/course")
+    await expect(course.locator("#people")).to_contain_text("Cy Moss")
+    movie_id = new_movie("Once in Cy's care")
+    site.change(movie_id, published=True)
+    await at.analyze(movie_id)
+    await at.editable()
+    taken = await at.context.request.delete(
+        f"{site.url}/api/admin/courses/{COURSE}/administrators/{helper.user_id}", headers={"x-api-key": root.api_key}
+    )
+    assert taken.ok
+
+    await at.page.locator(".marker-main").first.press("ArrowRight")
+    await expect(at.page.locator("#banner-text")).to_have_text(
+        "You do not have the right to change this movie. Your changes to frame 0 are kept here, not saved yet."
+    )
+    await expect(at.page.locator("#saving")).to_have_text("kept here, not saved")
+    for name in ("Add marker", "Trace movie"):
+        await expect(at.page.get_by_role("button", name=name)).to_be_disabled()
+    await at.page.get_by_role("button", name="Discard my changes").click()
+    await expect(at.page.locator("#banner-text")).not_to_contain_text("kept here")
+    await expect(at.page.locator("#saving")).not_to_have_text("kept here, not saved")
+    await course.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # as one who looks again
+    await expect(course.get_by_role("heading", name="This page is for teachers")).to_be_visible()
+    await expect(course.locator("#people")).to_be_hidden()

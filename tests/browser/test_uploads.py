@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 
@@ -70,6 +71,25 @@ async def test_a_line_that_breaks_costs_the_bytes_and_makes_no_second_movie_c30(
     assert broken == ["announced", "sent"]
     await at.open("/")
     await expect(page.get_by_role("link", name="Analyze: bean in blue light")).to_have_count(1)
+
+
+async def test_two_tabs_send_at_once_and_each_tells_of_its_own(site: Site, film: Filmed, visit: Opens) -> None:
+    """The same bytes twice: two wishes, so two movies."""
+    at = await visit(site.person("Kim Rush"))
+    tabs = [at.page, await at.context.new_page()]
+    for tab, title in zip(tabs, ("Left tab", "Right tab"), strict=True):
+        await tab.goto(f"{site.url}/upload")
+        await tab.set_input_files("#file", film.path)
+        await tab.get_by_role("textbox", name="Title").fill(title)
+    await asyncio.gather(*(tab.get_by_role("button", name="Upload").click() for tab in tabs))
+    for tab, title in zip(tabs, ("Left tab", "Right tab"), strict=True):
+        await expect(tab.locator(".transfer h2")).to_have_text([title])
+        await expect(tab.locator(".transfer .said")).to_have_text("It has 40 frames and is ready.", timeout=30_000)
+    links = [await tab.get_by_role("link", name="Analyze it").get_attribute("href") for tab in tabs]
+    assert len(set(links)) == 2
+    await at.open("/")
+    for title in ("Left tab", "Right tab"):
+        await expect(at.page.get_by_role("link", name=f"Analyze: {title}")).to_have_count(1)
 
 
 @pytest.mark.long  # test_player turns one on Analyze

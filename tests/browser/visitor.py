@@ -19,10 +19,14 @@ _HOME = ("127.0.0.1", "")
 
 @dataclass
 class Watch:
-    """What a page did that it should not have done. `expected`: parts of messages that a test provokes."""
+    """What a page did that it should not have done. `expected`: parts of messages that a test provokes.
+
+    `pictures`: whether pictures of it are kept.
+    """
 
     found: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
+    pictures: bool = True
 
     def follow(self, page: Page) -> None:
         page.on("console", self._said)
@@ -117,7 +121,9 @@ class Visitor:
         await expect(self.page.locator("#saving")).to_have_text("saved")
 
     async def shoot(self, name: str, *, full: bool = False) -> None:
-        """Keep a picture of the page for eyes."""
+        """Keep a picture of the page for eyes, in the long runs; the others have nobody who looks."""
+        if not self.watch.pictures:
+            return
         ARTIFACTS.mkdir(exist_ok=True)
         await self.page.wait_for_function(
             """() => [...document.images].every((picture) => picture.complete

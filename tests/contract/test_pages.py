@@ -6,6 +6,7 @@ import asyncio
 import importlib.metadata
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -13,8 +14,11 @@ import httpx
 import pytest
 
 from service import metrics, runtime
+from service.web import charting
+from service.web.app import bare_app
+from service.web.editions import Edition
 from service.web.headers import content_policy, storage_origins
-from service.web.pages import frontend
+from service.web.pages import frontend, missing
 from tests.support.log_lines import logged
 from tests.support.service import ORIGIN, Lab
 
@@ -46,10 +50,57 @@ async def test_every_asset_is_served_under_its_own_type(lab: Lab) -> None:
 
 
 async def test_a_browser_asks_whether_its_copy_still_holds(lab: Lab) -> None:
-    for path in (*PAGES, "/static/js/api.js"):
+    for path in (*PAGES, "/static/js/api.js"):  # by a name without an edition, as bookmarks and old pages do
         first = await lab.http.get(path)
         again = await lab.http.get(path, headers={"if-none-match": first.headers["etag"]})
         assert (first.headers["cache-control"], again.status_code, again.content) == ("no-cache", 304, b"")
+
+
+async def test_a_browser_keeps_what_a_page_is_made_of_until_any_of_it_changes(lab: Lab, tmp_path: Path) -> None:
+    page = (await lab.http.get("/analyze")).text
+    script = re.findall(r'src="(static/(e[0-9a-f]{12})/js/analyze\.js)"', page)
+    assert len(script) == 1
+    path, edition = script[0]
+    kept = await lab.http.get(f"/{path}")
+    assert kept.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert kept.content == (frontend() / "js" / "analyze.js").read_bytes()
+    old = await lab.http.get(f"/{path.replace(edition, 'e' + 12 * '0')}")
+    assert (old.status_code, old.headers["cache-control"]) == (200, "no-cache"), "half of an update may be elsewhere"
+    for other in (
+        f"/static/{edition}/index.html",
+        f"/static/{edition}/{edition}/js/api.js",
+        f"/static/{edition}/bokeh.js",
+    ):
+        assert (await lab.http.get(other)).status_code == 404, other
+
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js" / "one.js").write_text("1")
+    here = Edition(tmp_path)
+    before = here.now()
+    assert (here.now(), here.holds(before), Edition(tmp_path).now()) == (before, True, before)
+    (tmp_path / "js" / "one.js").write_text("22")
+    assert here.now() != before
+    assert not here.holds(before)
+
+
+async def test_a_person_at_an_unknown_address_gets_a_page_and_a_program_its_refusal(lab: Lab) -> None:
+    browser = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    for path in ("/nothing", "/course/of/old", "/analyze/m1", "/apiary"):
+        page = await lab.http.get(path, headers=browser)
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert (page.headers["cache-control"], page.headers["vary"]) == ("no-store", "Accept")
+        links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+        assert "/" in links
+        for link in links:
+            assert (await lab.http.get(link)).status_code == 200, link
+        for headers in ({}, {"accept": "application/json"}, {"accept": "*/*"}):
+            assert (await lab.http.get(path, headers=headers)).json()["code"] == "not_found"
+    for path in ("/api/nothing", "/resize-api/v1/nothing", "/static/nothing.js", "/storage/nothing"):
+        assert (await lab.http.get(path, headers=browser)).json()["code"] == "not_found", path
+    with bare_app().test_request_context("/a/b", base_url="http://school.test/lab", headers=browser):
+        answer = missing()
+        assert answer is not None
+        assert 'href="/lab/"' in answer.get_data(as_text=True), "home is where the service is mounted"
 
 
 async def test_assets_travel_compressed_to_whoever_takes_that_and_are_the_same_to_all(lab: Lab) -> None:
@@ -71,9 +122,9 @@ async def test_assets_travel_compressed_to_whoever_takes_that_and_are_the_same_t
 async def test_the_charting_library_comes_out_of_its_package_and_is_kept_for_good(lab: Lab) -> None:
     version = importlib.metadata.version("bokeh")
     leads = await lab.http.get("/static/bokeh.js")
-    assert (leads.status_code, leads.headers["location"]) == (302, f"bokeh/{version}/bokeh.min.js")
+    assert (leads.status_code, leads.headers["location"]) == (302, f"bokeh/{version}/bokeh.parts.js")
     assert leads.headers["cache-control"] == "no-cache", "the next version has another name"
-    script = await lab.http.get(f"/static/bokeh/{version}/bokeh.min.js")
+    script = await lab.http.get(f"/static/bokeh/{version}/bokeh.parts.js")
     assert (script.status_code, script.headers["content-type"]) == (200, "text/javascript; charset=utf-8")
     assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert b"Bokeh Contributors" in script.content, "its licence travels with it"
@@ -82,9 +133,18 @@ async def test_the_charting_library_comes_out_of_its_package_and_is_kept_for_goo
     assert (again.status_code, again.content) == (304, b"")
 
 
+async def test_the_charting_library_wakes_part_by_part_and_is_else_what_was_installed(lab: Lab) -> None:
+    _, installed = charting.script()
+    library = installed.read_bytes()
+    served = (await lab.http.get("/static/bokeh.js", follow_redirects=True)).content
+    assert served == library.replace(b'], 0, {"main":0', b'], "version", {"main":0')
+    assert served != library, "this version of the library tells otherwise where it begins: see charting.part_by_part"
+    assert charting.part_by_part(b"told otherwise") == b"told otherwise"
+
+
 @pytest.mark.parametrize(
     "path",
-    ["/static/bokeh/0.0.1/bokeh.min.js", "/static/bokeh/bokeh.js", "/static/bokeh/%2e%2e/js/api.js", "/static/bokeh/",
+    ["/static/bokeh/0.0.1/bokeh.parts.js", "/static/bokeh/bokeh.js", "/static/bokeh/%2e%2e/js/api.js", "/static/bokeh/",
      "/static/__init__.py", "/static/../app.py", "/static/%2e%2e/service/settings.py", "/static//etc/passwd",
      "/static/..%2f..%2fetc%2fpasswd", "/static/js", "/static/", "/static/index.html", "/static/js/api.js%00.css",
      "/static/" + "a" * 5000 + ".js", "/index.html"],

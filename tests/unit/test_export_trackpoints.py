@@ -124,6 +124,8 @@ def test_the_streamed_json_is_the_document() -> None:
     for made in ([], rows(), [{**point(1, 'Ł "ä"', 1.25, 2), "color": None, "time": Decimal("0.5")}]):
         sheet = sheet_of(MOVIE, made)
         assert json.loads("".join(json_pieces(MOVIE, sheet))) == json_document(MOVIE, sheet)
+        alone = {**json_document(MOVIE, sheet), "trackpoint_dicts": []}
+        assert json.loads("".join(json_pieces(MOVIE, sheet, points=False))) == alone, "the results without the points"
 
 
 def test_of_two_points_for_one_cell_the_later_counts_and_a_missing_one_stays_missing() -> None:

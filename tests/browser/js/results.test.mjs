@@ -46,6 +46,14 @@ test('files are offered exactly when there is something in them, and words say w
   assert.match(offered(movie('tracing completed', 10)).words, /made by the next trace/);
 });
 
+test('what was placed by hand ahead of a trace can be taken home, and is called that (A16)', () => {
+  const state = movie('ready', 3);
+  for (const markers of Object.values(state.frames)) markers[0].placed = 'user';
+  const { table, movie: film, words } = offered(state);
+  assert.deepEqual([table, film], [true, null]);
+  assert.match(words, /not traced yet.*placed by hand/);
+});
+
 test('after a retrace that failed the page says what is left (A16)', () => {
   const kept = offered(movie('tracing failed', 4, { movie_traced_url: 'old' }));
   assert.deepEqual([kept.table, kept.movie], [true, 'old']);

@@ -146,13 +146,27 @@ test('a lost worker that will be replaced reads as tracing, one that will not as
   assert.equal(s.isTracing(editing({ ...lost, resuming: false })), false);
 });
 
-test('results exist exactly when a frame inside the trim and after its first has markers', () => {
-  const one = [marker('Apex', 1, 1)];
-  assert.equal(s.hasResults(editing(METADATA, { 0: one })), false);
-  assert.equal(s.hasResults(editing(METADATA, { 0: one, 1: [] })), false);
-  assert.equal(s.hasResults(editing(METADATA, { 0: one, 1: one })), true);
-  assert.equal(s.hasResults(editing({ ...METADATA, trim_start_frame: 1 }, { 0: one, 1: one })), false);
-  assert.equal(s.hasResults(editing({ ...METADATA, trim_end_frame: 4 }, { 0: one, 5: one })), false);
+test('results exist exactly when a trace has found a marker on a frame inside the trim and after its first', () => {
+  const found = [marker('Apex', 1, 1, { placed: 'trace' })];
+  const placed = [marker('Apex', 1, 1, { placed: 'user' })];
+  /** @param {any} frames @param {any} [more] */
+  const there = (frames, more = {}) => {
+    const state = editing({ ...METADATA, ...more }, frames);
+    return [s.hasResults(state), s.hasPositions(state)];
+  };
+  assert.deepEqual(there({ 0: found }), [false, false]);
+  assert.deepEqual(there({ 0: found, 1: [] }), [false, false]);
+  assert.deepEqual(there({ 0: placed, 1: found }), [true, true]);
+  assert.deepEqual(there({ 0: placed, 1: placed }), [false, true], 'a marker placed ahead of the first trace is no result');
+  assert.deepEqual(there({ 0: placed, 1: [placed[0], found[0]] }), [true, true]);
+  assert.deepEqual(there({ 0: found, 1: found }, { trim_start_frame: 1 }), [false, false]);
+  assert.deepEqual(there({ 0: found, 5: found }, { trim_end_frame: 4 }), [false, false]);
+});
+
+test('a marker placed ahead of the first trace asks for no second one', () => {
+  const placed = [marker('Apex', 1, 1, { placed: 'user' })];
+  const state = run(editing(METADATA, { 0: placed, 7: placed }), { type: 'save/done', frame: 7, revision: 1, markers: placed, now: 1 });
+  assert.equal(state.metadata.needs_retracing, undefined);
 });
 
 test('saving an edit of a traced movie says that it needs tracing again', () => {
