@@ -28,10 +28,12 @@ from service.local.connection import endpoint_of
 from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
 from service.runtime import Runtime, open_runtime
 from service.settings import Settings
-from service.web.app import Application, build_app
+from service.web.app import build_app
+from service.web.application import Application
 from service.web.people import sign_in_link
 from service.web.signer import signer_of
 from service.worker.pool import Pool
+from service.wsgi_exchange import AsyncApp
 
 MAX_BODY_BYTES = 1 << 20
 """No request carries a movie: movies go to the object store."""
@@ -44,7 +46,7 @@ class Service(Bridge):
 
     def __init__(self, settings: Settings, *, own: bool = True) -> None:
         """`own`: refuse a data folder on which another service runs; else join its emulator."""
-        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES, quick=self._is_quick_one)
+        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES, on_loop=self._on_loop)
         self.settings = settings
         self._own = own
         self._runtime: Runtime | None = None
@@ -90,8 +92,9 @@ class Service(Bridge):
             finally:
                 self._flask = self._runtime = None
 
-    def _is_quick_one(self, scope: Message) -> bool:
-        return self._flask is not None and path_of(scope) in self._flask.quick_paths
+    def _on_loop(self, scope: Message) -> AsyncApp | None:
+        flask = self._flask
+        return flask.answer if flask is not None and path_of(scope) in flask.quick_paths else None
 
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if self._flask is not None:

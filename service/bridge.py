@@ -5,9 +5,9 @@ threads of a bounded pool and in one fresh `contextvars.Context`; everything tha
 in the request's own task. Between two steps a request holds no thread: a client that reads slowly costs memory, never a
 slot. An `async def` view is posted by asgiref from its thread to the serving loop, so views share the loop's clients.
 
-Requests that the application calls quick take no thread at all: they are called on the loop itself, where their async
-view is awaited in place (`on_loop`). What pages at work ask for, again and again by the thousand, costs half that way;
-what computes or blocks must not take it.
+A request for which the application has an async way of answering takes no thread at all: it is answered on the loop
+itself. What pages at work ask for, again and again by the thousand, costs half that way; what computes or blocks must
+not take it.
 
 Three things that are easy to get wrong, and why they are as they are:
 
@@ -25,15 +25,14 @@ import asyncio
 import contextvars
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 from asgiref.sync import SyncToAsync
 
-from service.on_loop import run_on_loop
 from service.request_body import (
     BodyTooLarge,
     ClientLeft,
@@ -45,7 +44,7 @@ from service.request_body import (
     read_body,
     refuse,
 )
-from service.wsgi_exchange import Exchange, WsgiApp, environ_of
+from service.wsgi_exchange import AsyncApp, Exchange, WsgiApp, environ_of
 
 T = TypeVar("T")
 
@@ -64,8 +63,9 @@ class Bridge:
     answered 503 with `Retry-After: retry_after` (seconds). max_body_bytes: larger requests are answered 413 while they
     stream in. lifespan: entered at start-up and left at shutdown; a host that mounts the bridge enters
     `bridge.lifespan()` in its own lifespan, since servers tell only the outermost application. stall_seconds: how long
-    a client may leave a chunk of a streamed response unread before the response is given up. quick: which requests (by
-    their ASGI scope) are answered on the loop, at most `quick_at_once` at a time; none by default.
+    a client may leave a chunk of a streamed response unread before the response is given up. on_loop: what
+    answers a request of this ASGI scope on the loop, at most `on_loop_at_once` at a time; None for one that takes a
+    thread, as all do by default.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class Bridge:
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
         retry_after: int = 1,
         stall_seconds: float = 30.0,
-        quick: Callable[[Message], bool] | None = None,
-        quick_at_once: int = 2048,
+        on_loop: Callable[[Message], AsyncApp | None] | None = None,
+        on_loop_at_once: int = 2048,
     ) -> None:
         self.lifespan: Callable[[], AbstractAsyncContextManager[Any]] = lifespan or nullcontext
         self._app = wsgi_app
         self._pool = Pool(threads, waiting)
-        self._loop = Loop(quick_at_once)
-        self._is_quick = quick or (lambda scope: False)
+        self._loop = Loop(on_loop_at_once)
+        self._on_loop = on_loop or (lambda scope: None)
         self._max_body_bytes = max_body_bytes
         self._retry_after = retry_after
         self._stall_seconds = stall_seconds
@@ -119,7 +119,8 @@ class Bridge:
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         declared = declared_length(scope["headers"])
-        place: Place = self._loop if self._is_quick(scope) else self._pool
+        app = self._on_loop(scope)
+        place = self._loop if app else self._pool
         if place.full:  # before a body is taken in that nobody will act on
             await self._overloaded(scope, receive, send, unread=declared)
             return
@@ -135,7 +136,7 @@ class Bridge:
             await self._overloaded(scope, receive, send, unread=0)
             return
         exchange = Exchange(self._app, environ_of(scope, body, size))
-        await self._converse(scope, receive, send, exchange, place)
+        await self._converse(scope, receive, send, exchange, app)
 
     async def _overloaded(self, scope: Message, receive: Receive, send: Send, *, unread: int | None) -> None:
         await refuse(
@@ -149,12 +150,17 @@ class Bridge:
             headers=[(b"retry-after", str(self._retry_after).encode())],
         )
 
-    async def _converse(self, scope: Message, receive: Receive, send: Send, exchange: Exchange, place: Place) -> None:
-        """Run the exchange to its end, its call in this place; whatever happens, it is closed exactly once."""
-        steps = Steps(self._pool)
+    async def _converse(
+        self, scope: Message, receive: Receive, send: Send, exchange: Exchange, app: AsyncApp | None
+    ) -> None:
+        """Run the exchange to its end; whatever happens, it is closed exactly once."""
+        steps = Steps(self._pool, self._loop)
         try:
             try:
-                first = await steps.run(exchange.begin, place)
+                if app is None:
+                    first = await steps.run(exchange.begin)
+                else:
+                    first = await steps.run_on_loop(exchange.begin_on_loop(app))
             except Exception:
                 # Flask answers its own errors; this is one that even its error handler did not survive.
                 log.exception("wsgi_app_raised", method=scope["method"], path=scope["path"])
@@ -197,17 +203,8 @@ class Bridge:
             left.cancel()
 
 
-class Place(Protocol):
-    """Where a step runs."""
-
-    @property
-    def full(self) -> bool: ...
-
-    def start(self, step: Callable[[], T], context: contextvars.Context) -> asyncio.Task[T]: ...
-
-
 class Loop:
-    """The event loop itself, for `places` steps that are under way at the same time."""
+    """The event loop itself, with so many places."""
 
     def __init__(self, places: int) -> None:
         self._places = places
@@ -217,10 +214,9 @@ class Loop:
     def full(self) -> bool:
         return self._taken >= self._places
 
-    def start(self, step: Callable[[], T], context: contextvars.Context) -> asyncio.Task[T]:
-        """Begin the step; it goes on until it first waits for something."""
+    def start(self, step: Coroutine[Any, Any, T], context: contextvars.Context) -> asyncio.Task[T]:
         self._taken += 1
-        task = asyncio.get_running_loop().create_task(run_on_loop(step), context=context)
+        task = asyncio.get_running_loop().create_task(step, context=context)
         task.add_done_callback(self._one_less)
         return task
 
@@ -242,10 +238,6 @@ class Pool(ThreadPoolExecutor):
         """True if every thread is busy and every place in the queue is taken."""
         return self._unfinished >= self._limit
 
-    def start(self, step: Callable[[], T], context: contextvars.Context) -> asyncio.Task[T]:
-        """Begin the step as soon as a thread is free."""
-        return asyncio.ensure_future(SyncToAsync(step, thread_sensitive=False, executor=self, context=context)())
-
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         future = super().submit(fn, *args, **kwargs)
         with self._count:
@@ -259,21 +251,31 @@ class Pool(ThreadPoolExecutor):
 
 
 class Steps:
-    """The steps of one exchange: one at a time, each in some thread unless said otherwise, all in one fresh context."""
+    """The steps of one exchange: one at a time, each in some thread or on the loop, all in one fresh context.
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool: Place = pool
+    Cancelling a caller does not cancel his step: `finish_with` waits for it.
+    """
+
+    def __init__(self, pool: Pool, loop: Loop) -> None:
+        self._pool = pool
+        self._loop = loop
         self._context = contextvars.Context()
         self._running: asyncio.Task[Any] | None = None
 
-    async def run(self, step: Callable[[], T], place: Place | None = None) -> T:
-        """Run one step. Cancelling the caller does not cancel the step: `finish_with` waits for it."""
-        running = (place or self._pool).start(step, self._context)
+    async def run(self, step: Callable[[], T]) -> T:
+        """Run one step in a thread."""
+        call = SyncToAsync(step, thread_sensitive=False, executor=self._pool, context=self._context)
+        return await self._shielded(asyncio.ensure_future(call()))
+
+    async def run_on_loop(self, step: Coroutine[Any, Any, T]) -> T:
+        return await self._shielded(self._loop.start(step, self._context))
+
+    async def _shielded(self, running: asyncio.Task[T]) -> T:
         self._running = running
         return await asyncio.shield(running)
 
     async def finish_with(self, close: Callable[[], None]) -> None:
-        """Run `close` after the step that may still be running: two threads cannot enter one context."""
+        """Run `close` after the step that may still be running: two cannot be in one context."""
         if self._running is not None:
             await asyncio.wait([self._running])
         await self.run(close)

@@ -21,8 +21,8 @@ from service.domain.origin import origin_of
 from service.mail import mailer_of
 from service.queues import complete_queues, find_queues, make_queues
 from service.settings import Settings
-from service.store.clock_watch import watch_clock
 from service.store.calls import count_calls
+from service.store.clock_watch import watch_clock
 from service.store.objects import Front, Objects
 from service.store.queue import Queue
 from service.store.replies import read_items_directly, refuse_strange_messages, refuse_strange_objects

@@ -6,7 +6,7 @@ Knows nothing of threads and event loops; `bridge.py` says where each step runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import IO, Any
 from wsgiref.util import FileWrapper
@@ -17,6 +17,8 @@ from service.request_body import Message, RawHeaders
 
 Environ = dict[str, Any]
 WsgiApp = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+AsyncApp = Callable[[Environ, Callable[..., Any]], Awaitable[Iterable[bytes]]]
+"""What a WSGI application would be if it could wait: the same arguments, the same answer."""
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType]
 
 # A response that promises no more than this is gathered and sent in one go.
@@ -27,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class Exchange:
-    """One request as the WSGI application sees it. Its methods block: call them in a thread, one at a time."""
+    """One request as the WSGI application sees it. Its plain methods block: call them in a thread, one at a time."""
 
     def __init__(self, app: WsgiApp, environ: Environ) -> None:
         self.closed = False
@@ -52,20 +54,32 @@ class Exchange:
 
         Whole: what ends without a byte, promises at most GATHER_BYTES, or keeps its whole promise in its first chunk.
         """
-        gathered = b""
         try:
             self._response = self._app(self._environ, self._start_response)
-            self._chunks = iter(self._response)
-            while chunk := self._draw():
-                gathered += chunk
-                promised, size = self._promised, len(gathered)
-                if promised is None or not (size == promised or size < promised <= GATHER_BYTES):
-                    break
-            if self._head is None:
-                raise RuntimeError("the WSGI application answered without calling start_response")
+            return self._gathered()
         except BaseException:
             self.close()
             raise
+
+    async def begin_on_loop(self, app: AsyncApp) -> bytes:
+        """The same with an application that waits for what it needs instead of blocking."""
+        try:
+            self._response = await app(self._environ, self._start_response)
+            return self._gathered()
+        except BaseException:
+            self.close()
+            raise
+
+    def _gathered(self) -> bytes:
+        self._chunks = iter(self._response)
+        gathered = b""
+        while chunk := self._draw():
+            gathered += chunk
+            promised, size = self._promised, len(gathered)
+            if promised is None or not (size == promised or size < promised <= GATHER_BYTES):
+                break
+        if self._head is None:
+            raise RuntimeError("the WSGI application answered without calling start_response")
         return gathered
 
     def more(self) -> bytes:

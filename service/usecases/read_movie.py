@@ -31,6 +31,8 @@ _INTERNAL = frozenset(
         "first_frame_urn",
     }
 )
+SETTLED_SECONDS = 5
+_WRITTEN = ("last_activity_at", "tracing_heartbeat_at", "created_at")
 LINKS = {
     "movie_data_urn": "movie_data_url",
     "movie_zipfile_urn": "movie_zipfile_url",
@@ -94,6 +96,15 @@ def version(stores: Stores, actor: Actor, movie: Movie, *, lease_id: str | None 
         held is not None and held.live(now) and (held.user_id == actor.user_id, held.lease_id == lease_id),
     )
     return hashlib.sha256(repr((movie.row, derived)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def settled(movie: Movie, now: int) -> bool:
+    """Has nothing been written for so long that whoever reads any part of the movie now reads what this row knows?
+
+    Every write of a frame writes the row in the same transaction. Readers read eventually, each part by itself, so
+    shortly after a write they may see the new row beside an old frame.
+    """
+    return all(int(movie.row.get(name) or 0) <= now - SETTLED_SECONDS for name in _WRITTEN)
 
 
 def tracking_lock(movie: Movie, now: int) -> dict[str, Any] | None:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from functools import cached_property, lru_cache
-from inspect import iscoroutinefunction
-from typing import Any
-
-from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
-
-from service.on_loop import awaiting
 from service.runtime import Runtime
 from service.web import compressing, headers, journal, limits, problems
 from service.web.admin import admin
+from service.web.application import Application
 from service.web.context import NAME, web_over
 from service.web.directory import people_directory
 from service.web.editing import editing
@@ -67,37 +59,14 @@ def build_app(runtime: Runtime) -> Application:
     compressing.install(app)
     problems.install(app)
     limits.install(app, web.attempts)
-    trusted = runtime.settings.trusted_proxies
-    if trusted:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=trusted, x_proto=trusted, x_host=0)  # type: ignore[method-assign]
+    app.believe_proxies(runtime.settings.trusted_proxies)
     return app
-
-
-@lru_cache(maxsize=512)
-def _is_async(function: Callable[..., Any]) -> bool:
-    """Flask asks this several times a request about the same few functions, and the answer takes a while."""
-    return iscoroutinefunction(function)
-
-
-class Application(Flask):
-    """Flask, whose async views are awaited in place where the bridge answers on the loop."""
-
-    @cached_property
-    def quick_paths(self) -> frozenset[str]:
-        """The paths of the routes that are to be answered on the loop."""
-        quick = {blueprint.name for blueprint in _QUICK}
-        return frozenset(rule.rule for rule in self.url_map.iter_rules() if rule.endpoint.partition(".")[0] in quick)
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        return self.async_to_sync(func) if _is_async(func) else func
-
-    def async_to_sync(self, func: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
-        return awaiting(func, otherwise=super().async_to_sync)
 
 
 def bare_app() -> Application:
     """The routes alone, over nothing: enough to describe them, not to answer."""
     app = Application("tiptrace", static_folder=None, template_folder=None)
+    app.quick_blueprints = frozenset(blueprint.name for blueprint in _QUICK)
     app.json = Json(app)
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False

@@ -19,9 +19,10 @@ _GZIP = 31  # zlib's word for the largest window in a gzip wrapping
 def install(app: Flask) -> None:
     """Let large JSON and CSV answers leave compressed, if whoever asked takes that.
 
-    It happens in the request's own thread, and the interpreter is free meanwhile, so nobody's poll waits for it. What
-    is drawn piece by piece stays so. Secrets and a stranger's words do not meet in one such answer: sign-in links,
-    keys and leases are told in short ones, so their lengths give nothing away.
+    It happens in the request's own thread, and the interpreter is free meanwhile, so nobody's poll waits for it; a view
+    that is awaited on the loop compresses what is large itself, in a thread. What is drawn piece by piece stays so.
+    Secrets and a stranger's words do not meet in one such answer: sign-in links, keys and leases are told in short
+    ones, so their lengths give nothing away.
     """
     app.after_request(compressed)
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
-from flask import Flask, g, request
+from flask import g, request
 
 from service.bridge import Bridge
-from service.web.app import Application
+from service.web.application import Application
 
 
-def quick(app: Flask, **settings: Any) -> httpx.AsyncClient:
-    bridge = Bridge(app, quick=lambda scope: scope["path"].startswith("/quick"), **settings)
+def quick(app: Application, **settings: Any) -> httpx.AsyncClient:
+    bridge = Bridge(app, on_loop=lambda scope: app.answer if scope["path"].startswith("/quick") else None, **settings)
     return httpx.AsyncClient(transport=httpx.ASGITransport(bridge), base_url="http://test")
 
 
@@ -39,8 +39,7 @@ def app() -> Application:
         raise LookupError
 
     @made.errorhandler(LookupError)
-    async def told(_: Exception) -> tuple[str, int]:
-        await asyncio.sleep(0)
+    def told(_: Exception) -> tuple[str, int]:
         return "told", 418
 
     @made.get("/elsewhere")
@@ -65,14 +64,27 @@ async def test_other_requests_still_have_a_thread_of_their_own(app: Application)
     assert told["thread"] == threading.get_ident() != told["before"]
 
 
-async def test_an_error_of_the_view_reaches_flasks_handler_which_may_wait_too(app: Application) -> None:
+async def test_an_error_of_the_view_reaches_flasks_handler(app: Application) -> None:
     async with quick(app) as client:
         answer = await client.get("/quick-fault")
     assert (answer.status_code, answer.text) == (418, "told")
 
 
+async def test_what_no_view_answers_is_answered_by_flask(app: Application) -> None:
+    async with quick(app) as client:
+        assert (await client.post("/quick/x")).status_code == 405
+        assert (await client.get("/quick-nowhere")).status_code == 404
+        assert (await client.options("/quick/x")).headers["allow"]
+    app.teardown_request(lambda error: torn.append(error))
+    torn: list[Any] = []
+    async with quick(app) as client:
+        await client.get("/quick-broken")
+        await client.get("/quick/b")
+    assert torn == [None, None]
+
+
 async def test_too_many_at_once_are_told_to_come_back(app: Application) -> None:
-    async with quick(app, quick_at_once=2) as client:
+    async with quick(app, on_loop_at_once=2) as client:
         answers = await asyncio.gather(*(client.get("/quick/slow") for _ in range(5)))
         assert sorted(answer.status_code for answer in answers) == [200, 200, 503, 503, 503]
         assert (await client.get("/quick/slow")).status_code == 200, "places are given back"
