@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from service.cli.manners import ends_plainly, read_settings
-from service.cli.web_server import WebServer
+from service.cli.web_server import WebServer, rest_memory
 from service.cli.work import work
 from service.settings import Settings
 
@@ -58,6 +58,7 @@ async def child() -> int:
     server = WebServer(settings, own=False, takes=1)
     serving = asyncio.create_task(server.serve(sockets=[Listening(fileno=order.socket_fd)]))
     if await server.is_up(serving):
+        rest_memory()
         _is_up(settings, server.stop)
     await serving
     return 0 if server.started else 1

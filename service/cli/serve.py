@@ -11,7 +11,7 @@ import structlog
 from service.asgi import cores, worker_slots
 from service.cli.manners import data_option, ends_plainly, read_settings
 from service.cli.web_processes import serve_with
-from service.cli.web_server import WebServer
+from service.cli.web_server import WebServer, rest_memory
 from service.cli.work import work
 from service.local.datadir import DataDirInUse, find_running
 from service.metrics_server import metrics_served
@@ -43,6 +43,7 @@ async def serve(host: str, port: int, workers: int | None, processes: int, data:
     server = WebServer(settings, host, port)
     serving = asyncio.create_task(server.serve())
     if await server.is_up(serving):
+        rest_memory()
         click.echo(f"tiptrace is at {server.address} (Ctrl-C stops it)")
     await serving
     return 0 if server.started else 1

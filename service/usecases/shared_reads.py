@@ -18,7 +18,7 @@ class SharedReads(Generic[T]):
     """
 
     def __init__(
-        self, read: Callable[[Sequence[str]], Awaitable[Mapping[str, T]]], *, at_once: int = 4, most: int = 100
+        self, read: Callable[[Sequence[str]], Awaitable[Mapping[str, T]]], *, at_once: int = 2, most: int = 100
     ) -> None:
         self._read = read
         self._at_once = at_once

@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
+from werkzeug.datastructures import Headers
 
 
 class Json(DefaultJSONProvider):
@@ -46,11 +47,21 @@ def revalidated(answer: Response, tag: str) -> Response:
     return answer
 
 
+class Unchanged(Response):
+    """A 304: there is nothing to see to in its headers and no body, so it is sent as it was made."""
+
+    default_status = 304
+    default_mimetype = None
+
+    def get_wsgi_headers(self, environ: Any) -> Headers:
+        return self.headers
+
+
 def unchanged(tag: str) -> Response | None:
     """The 304 if the caller holds this very version, so that nothing needs to be fetched for it."""
     offered = request.headers.get("If-None-Match", "")
     if offered == "*" or f'"{tag}"' in offered:  # weakly or not: what is told is the same
-        return Response(status=304, headers=_validator(tag))
+        return Unchanged(headers=_validator(tag))
     return None
 
 

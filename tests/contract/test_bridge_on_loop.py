@@ -75,12 +75,15 @@ async def test_what_no_view_answers_is_answered_by_flask(app: Application) -> No
         assert (await client.post("/quick/x")).status_code == 405
         assert (await client.get("/quick-nowhere")).status_code == 404
         assert (await client.options("/quick/x")).headers["allow"]
-    app.teardown_request(lambda error: torn.append(error))
+
+
+async def test_every_request_is_torn_down_whatever_came_of_it(app: Application) -> None:
     torn: list[Any] = []
+    app.teardown_request(torn.append)
     async with quick(app) as client:
-        await client.get("/quick-broken")
-        await client.get("/quick/b")
-    assert torn == [None, None]
+        for path in ("/quick-nowhere", "/quick/b", "/quick-fault"):
+            await client.get(path)
+    assert torn == [None, None, None]
 
 
 async def test_too_many_at_once_are_told_to_come_back(app: Application) -> None:

@@ -279,7 +279,7 @@ async def test_no_answer_tells_what_a_store_call_raised_c07(
         for error in HARD:
             whole = database.client
             for method, path, fields in routes:
-                calls = ("get_item", "update_item", "transact_write_items", "query", "put_item")
+                calls = ("get_item", "batch_get_item", "update_item", "transact_write_items", "query", "put_item")
                 database.client = ExplodingClient(whole, error, calls, once=False)
                 before = len(lines())
                 try:
