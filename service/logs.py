@@ -21,6 +21,7 @@ REDACTED = "[redacted]"
 SECRET_FIELDS = frozenset({"analysis_lease_id", "lease_id", "api_key", "x-api-key", "authorization", "cookie"})
 # Shorter values ("", "1", "null") are no tokens; blotting them out everywhere would only make the line unreadable.
 _SHORTEST_TOKEN = 8
+_KEY_LENGTH = 32
 
 # From the last question mark on, so that a text of question marks is not read again from each of them.
 _QUERY = re.compile(r"\?[^\s\"'<>?]*\bX-Amz-[^\s\"'<>]*", re.IGNORECASE)
@@ -92,9 +93,11 @@ def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> dict[
 
 def clean(text: str) -> str:
     """`text` without the secrets that can be told by their shape or by the name in front of them."""
-    text = _QUERY.sub(f"?{REDACTED}", text)
-    text = _ASSIGNED.sub(rf"\1\2{REDACTED}", text)
-    return _API_KEY.sub(REDACTED, text)
+    if "?" in text:  # most values are short words, and every request has a line
+        text = _QUERY.sub(f"?{REDACTED}", text)
+    if len(text) > _SHORTEST_TOKEN:
+        text = _ASSIGNED.sub(rf"\1\2{REDACTED}", text)
+    return _API_KEY.sub(REDACTED, text) if len(text) > _KEY_LENGTH else text
 
 
 def _tokens(fields: Mapping[Any, Any]) -> Iterator[str]:

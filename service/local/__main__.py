@@ -7,6 +7,7 @@ replaced, so callers wait instead of being refused; the lock is held until the l
 """
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -87,6 +88,8 @@ async def serve(config: Config) -> None:
     await durable.replay()
     if journal.dropped_bytes:
         log.warning("journal_torn_line_dropped", bytes=journal.dropped_bytes, path=config.journal)
+    gc.collect()
+    gc.freeze()  # what is loaded stays; looking through it again and again makes requests wait
     chores = [asyncio.create_task(keep_deleting(durable, give_up)), asyncio.create_task(_keep_syncing(journal))]
     await server.serve(sockets=[socket.socket(fileno=config.socket_fd)])
     for chore in chores:

@@ -18,7 +18,7 @@ from service.domain.policy import Policy
 from service.store import conditions as when
 from service.store.expressions import Condition, Update, at_most, equals, keyed
 from service.store.schema import MOVIES
-from service.store.table import Change, ConditionFailed, Database, Item, Put
+from service.store.table import Change, ConditionFailed, Database, Put
 
 JOB = (
     "trace_job_id",
@@ -70,11 +70,6 @@ class Movies:
     async def get(self, movie_id: str, *, consistent: bool = True) -> Movie | None:
         row = await self._db.get(MOVIES, {"movie_id": movie_id}, consistent=consistent)
         return movie_from_row(row) if row else None
-
-    async def rows(self, movie_ids: Sequence[str]) -> dict[str, Item]:
-        """What is stored of these movies, by id; read eventually. For readers only."""
-        found = await self._db.get_many(MOVIES, [{"movie_id": movie_id} for movie_id in movie_ids])
-        return {row["movie_id"]: row for row in found}
 
     async def of_course(self, course_id: str) -> AsyncIterator[Movie]:
         async for row in self._db.query(MOVIES, equals("course_id", course_id), index="course_id_idx"):

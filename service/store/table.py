@@ -17,6 +17,7 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from aiohttp import ClientConnectorError
@@ -31,8 +32,11 @@ from botocore.exceptions import (
 from service.domain.errors import OutcomeUnknown, StoreUnavailable
 from service.store.expressions import Condition, Update
 from service.store.marshal import pack_item, unpack_item
+from service.store.shared_reads import SharedReads
 
 Item = dict[str, Any]
+Asked = tuple[str, tuple[tuple[str, Any], ...]]
+"""A table and a key, as its names and values in order."""
 
 _NOT_APPLIED = frozenset(
     {
@@ -49,6 +53,8 @@ _RETRIED_REASONS = frozenset(
 )
 _TRIES = 6
 _KEYS_AT_ONCE = 100
+_READS_AT_ONCE = 4
+"""Single items are read one by one while no more than this are asked for at a time."""
 _MANY = 10
 
 
@@ -114,25 +120,53 @@ class Database:
         self.client = client
         self.prefix = prefix
         self.first_pause = first_pause
+        self._single = {
+            consistent: SharedReads(
+                partial(self._get_each, consistent=consistent),
+                read_one=partial(self._get_one, consistent=consistent),
+                at_once=_READS_AT_ONCE,
+                most=_KEYS_AT_ONCE,
+            )
+            for consistent in (True, False)
+        }
 
     async def get(self, table: str, key: Mapping[str, Any], *, consistent: bool = True) -> Item | None:
-        """One item. Decisions read consistently (the default); polls need not."""
+        """One item. Decisions read consistently (the default); polls need not.
+
+        Where many are asked for at once, one request brings them all: a request costs much more than what it brings.
+        """
+        return await self._single[consistent].get((table, tuple(sorted(key.items()))))
+
+    async def _get_one(self, asked: Asked, consistent: bool) -> Item | None:
+        table, key = asked
         reply = await self._repeat_read(
-            self.client.get_item, TableName=self.prefix + table, Key=pack_item(key), ConsistentRead=consistent
+            self.client.get_item, TableName=self.prefix + table, Key=pack_item(dict(key)), ConsistentRead=consistent
         )
         return unpack_item(reply["Item"]) if reply.get("Item") else None
+
+    async def _get_each(self, asked: Sequence[Asked], consistent: bool) -> dict[Asked, Item]:
+        found = await self.get_across([(table, dict(key)) for table, key in asked], consistent=consistent)
+        named = {table: [name for name, _ in key] for table, key in asked}
+        return {
+            (table, tuple((name, item[name]) for name in named[table])): item
+            for table, items in found.items()
+            for item in items
+        }
 
     async def get_many(self, table: str, keys: Sequence[Mapping[str, Any]]) -> list[Item]:
         """The items of these keys that exist, in any order; read eventually, a hundred at a time. For readers only."""
         return (await self.get_across([(table, key) for key in keys])).get(table, [])
 
-    async def get_across(self, keys: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Item]]:
+    async def get_across(
+        self, keys: Sequence[tuple[str, Mapping[str, Any]]], *, consistent: bool = False
+    ) -> dict[str, list[Item]]:
         """The same over several tables: what exists, by table. No key may come twice."""
         found: dict[str, list[Item]] = {}
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             asked: dict[str, Any] = {}
             for table, key in keys[start : start + _KEYS_AT_ONCE]:
-                asked.setdefault(self.prefix + table, {"Keys": []})["Keys"].append(pack_item(key))
+                of_table = asked.setdefault(self.prefix + table, {"Keys": [], "ConsistentRead": consistent})
+                of_table["Keys"].append(pack_item(key))
             for attempt in range(_TRIES):
                 reply = await self._repeat_read(self.client.batch_get_item, RequestItems=asked)
                 for name, items in reply["Responses"].items():

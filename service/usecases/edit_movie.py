@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,9 +48,10 @@ async def put_frame_trackpoints(
     async def plan(movie: Movie) -> tuple[Update, list[Write]]:
         if not 0 <= frame_number < max(1, movie.total_frames):
             raise FrameNotFound(frame=frame_number)
-        known, unwritten = await known_markers(stores, movie)
+        (known, unwritten), stored = await asyncio.gather(
+            known_markers(stores, movie), stores.frames.get(movie_id, frame_number)
+        )
         sent, labels = checked_points(trackpoints, known, stores.ids.token)
-        stored = await stores.frames.get(movie_id, frame_number)
         points = unmoved_kept(sent, frame_shows(movie, stored, known)) if stored else sent
         time = stored.get("time") if stored else None  # a frame keeps its timestamp
         writes: list[Write] = [stores.frames.placed_write(movie_id, frame_number, points, movie.edit_seq + 1, time)]

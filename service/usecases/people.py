@@ -13,9 +13,9 @@ from service.domain.audit import OPERATOR, event
 from service.domain.courses import COURSE_KEY_LENGTH, checked_course_id, checked_course_name
 from service.domain.errors import CourseNotFound, InvalidApiKey, InvalidParameter, OutcomeUnknown
 from service.domain.ids import API_KEY
+from service.store.shared_reads import SharedReads
 from service.store.stores import Stores
 from service.store.table import Item, TransactionRefused, Write
-from service.usecases.shared_reads import SharedReads
 
 _SECONDS = 5.0
 
@@ -31,7 +31,7 @@ class Authenticator:
         self._stores = stores
         self._keep = keep
         self._known: dict[str, tuple[float, Actor]] = {}
-        self._lookups = SharedReads(self._look_up, most=50)  # each is two items, and a read takes a hundred
+        self._lookups = SharedReads[str, Actor](self._look_up, most=50)  # each is two items, and a read takes a hundred
 
     async def actor(self, api_key: str | None) -> Actor:
         """The person whose key this is. Raises InvalidApiKey, Unavailable."""

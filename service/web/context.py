@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from flask import current_app
 
 from service.domain.access import Actor, check_read
-from service.domain.movie import Movie, movie_from_row
+from service.domain.movie import Movie
 from service.runtime import Runtime
 from service.store.stores import Stores
-from service.store.table import Item
 from service.usecases.people import Authenticator
-from service.usecases.shared_reads import SharedReads
 from service.web.kept_answers import KeptAnswers
 from service.web.limits import Attempts
 from service.web.sample_film import SampleFilm
@@ -23,12 +21,11 @@ NAME = "tiptrace"
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """One per application: `authenticator` remembers keys for seconds, `polled` reads rows for many pages at once."""
+    """One per application: `authenticator` remembers keys for seconds, `kept` what polls were told."""
 
     runtime: Runtime
     authenticator: Authenticator
     signer: Signer
-    polled: SharedReads[Item]
     sample: SampleFilm
     attempts: Attempts
     kept: KeptAnswers
@@ -40,7 +37,6 @@ def web_over(runtime: Runtime) -> Web:
         runtime=runtime,
         authenticator=Authenticator(runtime.stores),
         signer=signer_of(runtime.settings),
-        polled=SharedReads(runtime.stores.movies.rows),
         sample=SampleFilm(),
         attempts=Attempts(runtime.settings.rate_limit_storage_url),
         kept=KeptAnswers(),
@@ -58,8 +54,7 @@ async def polled_movie(actor: Actor, movie_id: str, course_id: str | None) -> Mo
 
     Raises MovieNotFound, NoRight, WrongCourse, Unavailable.
     """
-    row = await web().polled.get(movie_id)
-    return check_read(actor, movie_from_row(row) if row else None, course_id)
+    return check_read(actor, await stores().movies.get(movie_id, consistent=False), course_id)
 
 
 def stores() -> Stores:

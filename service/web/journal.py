@@ -30,7 +30,9 @@ def install(app: Flask) -> None:
         g.request_id = offered if _REQUEST_ID.fullmatch(offered) else ids.token()
         page = asked.headers.get("X-Page-Id", "")
         told = {"page_id": page} if _REQUEST_ID.fullmatch(page) else {}
-        structlog.contextvars.bind_contextvars(request_id=g.request_id, method=asked.method, route=_route(asked), **told)
+        structlog.contextvars.bind_contextvars(
+            request_id=g.request_id, method=asked.method, route=_route(asked), **told
+        )
 
     @app.after_request
     def end(answer: Response) -> Response:

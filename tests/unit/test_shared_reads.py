@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from service.usecases.shared_reads import SharedReads
+from service.store.shared_reads import SharedReads
 
 
 class Shelf:
@@ -29,7 +29,7 @@ class Shelf:
         return {key: seen for key in keys if key != "unknown"}
 
 
-async def asked(shared: SharedReads[int], *keys: str) -> list[asyncio.Task[int | None]]:
+async def asked(shared: SharedReads[str, int], *keys: str) -> list[asyncio.Task[int | None]]:
     """Questions that have all been asked when this returns."""
     tasks = [asyncio.create_task(shared.get(key)) for key in keys]
     await asyncio.sleep(0)
@@ -102,3 +102,36 @@ async def test_a_caller_that_leaves_does_not_take_the_others_answer_along() -> N
         await leaver
     shelf.let_go.set()
     assert await stayer == 0
+
+
+async def test_few_questions_are_read_each_by_itself_and_what_comes_meanwhile_together() -> None:
+    shelf = Shelf()
+    alone: list[str] = []
+
+    async def one(key: str) -> int:
+        alone.append(key)
+        await shelf.let_go.wait()
+        return 7
+
+    shared = SharedReads(shelf.read, read_one=one, at_once=2)
+    tasks = await asked(shared, *"abcdc")
+    assert alone == ["a", "b"]
+    assert shelf.reads == []
+    shelf.let_go.set()
+    assert await asyncio.gather(*tasks) == [7, 7, 0, 0, 0]
+    assert shelf.reads == [["c", "d"]]
+    assert await shared.get("e") == 7, "and then there is nobody to share with"
+
+
+async def test_a_read_that_fails_alone_lets_the_others_go_on() -> None:
+    shelf = Shelf()
+    shelf.let_go.set()
+
+    async def one(key: str) -> int:
+        await asyncio.sleep(0)
+        raise LookupError(key)
+
+    shared = SharedReads(shelf.read, read_one=one, at_once=1)
+    answers = await asyncio.gather(*(shared.get(key) for key in "ab"), return_exceptions=True)
+    assert isinstance(answers[0], LookupError)
+    assert answers[1] == 0
