@@ -369,7 +369,7 @@ async def test_three_hundred_acquires_at_once_all_get_their_answer_from_a_slow_d
         answers = await asyncio.wait_for(
             asyncio.gather(*(acquire(scene.faulty.stores, scene.owner, scene.movie_id) for _ in range(300))), 60
         )
-    assert len(plan.hits) > 10, "reads are shared, writes are not"
+    assert len(plan.hits) > 5, "few, since reads are shared, but all were slow"
     (winner,) = [answer.lease for answer in answers if answer.lease]
     movie = await scene.movie()
     assert movie.analysis

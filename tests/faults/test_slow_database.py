@@ -84,7 +84,7 @@ async def test_pages_that_ask_at_once_all_get_their_lease_from_a_slow_database(
         answers = await all_granted(slow, count)
         took = time.monotonic() - began
     assert len(answers) == count
-    assert len(plan.hits) >= 2 * count, "all of them went through the slow database"
+    assert len(plan.hits) > count, "a write of each and a few shared reads went through the slow database"
     waits = sorted(one.end - one.start for all_of_page in answers for one in all_of_page)
     refused = sum(len(all_of_page) - 1 for all_of_page in answers)
     print(
