@@ -204,13 +204,13 @@ async def test_a_teacher_whose_right_is_taken_away_meanwhile_is_told_so_on_the_o
     site: Site, root: Person, new_movie: Makes, visit: Opens
 ) -> None:
     """What was changed is not thrown away, and nothing of the course is shown any longer."""
-    helper = site.person("Cy Moss", admin=True)
+    helper = site.person("Ida Fern", admin=True)
     at = await visit(helper)
     at.watch.expected.append("the server responded with a status of 403")
     course = await at.context.new_page()
     await course.goto(f"{site.url}/course")
-    await expect(course.locator("#people")).to_contain_text("Cy Moss")
-    movie_id = new_movie("Once in Cy's care")
+    await expect(course.locator("#people")).to_contain_text("Ida Fern")
+    movie_id = new_movie("Once in Ida's care")
     site.change(movie_id, published=True)
     await at.analyze(movie_id)
     await at.editable()
