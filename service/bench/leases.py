@@ -91,7 +91,7 @@ class Page:
         self._number, self._contest, self._count = number, contest, count
         self._mix = MIXES[contest.mix]
         self._session = Session(contest.url, contest.keys[number])
-        self._chance = random.Random(f"{contest.seed}-{number}")  # noqa: S311  repeatable, not secret
+        self._chance = random.Random(f"{contest.seed}-{number}")  # nosec B311  # noqa: S311  repeatable, not secret
         self._written = 0
         self._stale: deque[tuple[str, str]] = deque(maxlen=_KEPT_STALE)
         self._rest = 0.0

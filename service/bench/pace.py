@@ -45,7 +45,7 @@ async def at_rate(
     In the first half of `ramp` the rate rises. A client that is busy is not asked twice at once: what is due waits, and
     its clock runs. Returns when everything has been done, or half a minute after the end: what was due and never begun.
     """
-    chance = random.Random(seed)  # noqa: S311  repeatable, not secret
+    chance = random.Random(seed)  # nosec B311  # noqa: S311  repeatable, not secret
     working = [asyncio.create_task(_work(asker)) for asker in askers]
     due, turn = start, 0
     while True:

@@ -184,7 +184,7 @@ async def run(whole: Class) -> dict[str, Any]:
     start = time.monotonic()
     begin, end = start + whole.ramp, start + whole.ramp + whole.seconds
     count = Count(begin, end)
-    chance = random.Random(whole.seed)  # noqa: S311  repeatable, not secret
+    chance = random.Random(whole.seed)  # nosec B311  # noqa: S311  repeatable, not secret
     used: list[float] = []
     async with asyncio.TaskGroup() as group:
         group.create_task(tell_ends(begin, end, used))
