@@ -46,7 +46,7 @@ class Service(Bridge):
 
     def __init__(self, settings: Settings, *, own: bool = True) -> None:
         """`own`: refuse a data folder on which another service runs; else join its emulator."""
-        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES, on_loop=self._on_loop)
+        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES, on_loop=self._in_place)
         self.settings = settings
         self._own = own
         self._runtime: Runtime | None = None
@@ -92,7 +92,7 @@ class Service(Bridge):
             finally:
                 self._flask = self._runtime = None
 
-    def _on_loop(self, scope: Message) -> AsyncApp | None:
+    def _in_place(self, scope: Message) -> AsyncApp | None:
         flask = self._flask
         return flask.answer if flask is not None and path_of(scope) in flask.quick_paths else None
 

@@ -10,6 +10,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+from service.domain.policy import PAGE_BEAT_SECONDS
+from service.usecases.people import REMEMBERED_SECONDS
+
 PARTITION_READS, PARTITION_WRITES = 3000, 1000
 """Units a second that one partition of a table or of an index gives (Amazon DynamoDB developer guide)."""
 TABLE_WRITES = 40_000
@@ -79,11 +82,11 @@ class Habits:
     viewing: float = 0.2
     tracing: float = 0.1
     """Shares of the open pages, together 1."""
-    heartbeat_every: float = 60
+    heartbeat_every: float = PAGE_BEAT_SECONDS
     view_every: float = 10
     trace_every: float = 1
     edit_every: float = 20
-    keys_kept: float = 5
+    keys_kept: float = REMEMBERED_SECONDS
     """How long a web process remembers whose a key is."""
     busy: float = 0.6
     """How much of a processor may be used before another is wanted."""

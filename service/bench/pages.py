@@ -21,11 +21,12 @@ from service.bench.histogram import Histogram
 from service.bench.history import Kind, Operation, Record
 from service.bench.pace import until
 from service.bench.session import Answer, Session
+from service.domain.policy import PAGE_BEAT_SECONDS
 
 READ = "/api/get-movie-metadata"
 TRACED = "tracing completed"
 _FRAMES = 300
-_PULSE, _LOOK, _WAIT = 60.0, 10.0, 1.0
+_PULSE, _LOOK, _WAIT = float(PAGE_BEAT_SECONDS), 10.0, 1.0
 _SHORTEST_PULSE = 2.0
 
 

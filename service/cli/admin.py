@@ -13,7 +13,7 @@ from rich.table import Table
 
 from service.cli.doctor import doctor
 from service.cli.lease_advice import lease_advice
-from service.cli.manners import data_option, ends_plainly, joined, read_settings
+from service.cli.manners import data_option, ends_plainly, joined, json_option, read_settings
 from service.domain.access import Actor
 from service.domain.address import normal_email
 from service.domain.errors import UserNotFound
@@ -24,8 +24,6 @@ from service.usecases import analysis_lease, cancel_trace, people
 from service.usecases.migrate import migrate as bring_up_to_date
 from service.usecases.sweep import sweep as sweep_once
 from service.web.people import sign_in_link as link_for
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group()

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from service.bench.capacity import PRICES, demand, limits, movies_cost
+from service.cli.manners import json_option
 
 WORDS = {
     "requests": "requests a second",
@@ -31,7 +32,7 @@ WORDS = {
 @click.option("--jobs", type=click.IntRange(0, 1_000_000), default=10, show_default=True, help="Traces at once.")
 @click.option("--movies", type=click.IntRange(0), default=1000, show_default=True, help="For what movies cost.")
 @click.option("--price", "given", multiple=True, metavar="NAME=USD", help="Another price, e.g. million_writes=0.7.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def capacity(pages: int, jobs: int, movies: int, given: tuple[str, ...], as_json: bool) -> None:
     """What PAGES open pages and JOBS running traces need on AWS, worked out from what was measured. Asks nothing."""
     prices = PRICES

@@ -20,7 +20,7 @@ from service.bench import machine
 from service.bench.jobs import Bench, JobDidNotEnd, Spent
 from service.bench.stages import Place, good_places
 from service.cli.bench_trace import filmed
-from service.cli.manners import ends_plainly, read_settings
+from service.cli.manners import ends_plainly, json_option, read_settings
 from service.local.connection import endpoint_of
 from service.runtime import open_runtime
 from service.worker.pool import Pool
@@ -40,7 +40,7 @@ _FEWEST_FRAMES = 300  # a job of fewer costs as many calls as one of so many
 @click.option("--movies", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs at once.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Slots that work on them.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Medians of so many.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @ends_plainly
 async def job(
     movie: Path | None, frames: int, size: str, points: int, movies: int, workers: int, rounds: int, as_json: bool

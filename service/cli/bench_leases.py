@@ -14,25 +14,25 @@ from service.bench.apart import LoadFailed, put_on
 from service.bench.crowd import add_movies, add_people
 from service.bench.leases import MIXES, ROUTES, Contest
 from service.bench.meters import Spending, TargetFailed, spent
-from service.cli.bench_report import latencies, print_operations, print_verdict
-from service.cli.bench_target import target
-from service.cli.manners import ends_plainly, joined
+from service.cli.bench_report import histogram_option, latencies, print_operations, print_verdict
+from service.cli.bench_target import processes_option, target, their_data_option, url_option
+from service.cli.manners import ends_plainly, joined, json_option
 
 _SHORT_LEASES = {"TIPTRACE_LEASE_SECONDS": "4", "TIPTRACE_HEARTBEAT_SECONDS": "1"}
 
 
 @click.command("leases")
-@click.option("--url", help="A running service that shares this data folder or AWS account. Default: one of our own.")
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), help="The running service's data folder.")
+@url_option
+@their_data_option
 @click.option("--clients", type=click.IntRange(1, 2000), default=128, show_default=True, help="Pages.")
 @click.option("--movies", type=click.IntRange(1, 2000), default=128, show_default=True, help="That they want to edit.")
 @click.option("--mix", type=click.Choice(list(MIXES)), default="plain", show_default=True, help="What they do.")
 @click.option("--seconds", type=click.FloatRange(0.5, 3600), default=10.0, show_default=True, help="To measure.")
 @click.option("--ramp", type=click.FloatRange(0, 600), default=2.0, show_default=True, help="Before that, uncounted.")
 @click.option("--rate", type=click.FloatRange(0.1, 100_000), help="Open loop: cycles a second, by a schedule.")
-@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Of a service of our own.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--histogram", type=click.Path(dir_okay=False, path_type=Path), help="Write all latencies there, as CSV.")
+@processes_option
+@json_option
+@histogram_option
 @ends_plainly
 async def leases(
     url: str | None,

@@ -17,10 +17,10 @@ from service.bench.jobs import Bench, JobDidNotEnd
 from service.bench.meters import Meter, Target, TargetFailed, spent
 from service.bench.pages import Class
 from service.bench.stages import Place
-from service.cli.bench_report import latencies, print_operations, print_verdict
+from service.cli.bench_report import histogram_option, latencies, print_operations, print_verdict
 from service.cli.bench_target import target
 from service.cli.bench_trace import filmed
-from service.cli.manners import ends_plainly, joined
+from service.cli.manners import ends_plainly, joined, json_option
 
 _PAGES_PER_LOOK = 10
 _COUNT = click.IntRange(0, 5000)
@@ -35,8 +35,8 @@ _COUNT = click.IntRange(0, 5000)
 @click.option("--seconds", type=click.FloatRange(5, 3600), default=180.0, show_default=True, help="To measure.")
 @click.option("--ramp", type=click.FloatRange(1, 600), default=60.0, show_default=True, help="Before that, uncounted.")
 @click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Of the service.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--histogram", type=click.Path(dir_okay=False, path_type=Path), help="Write all latencies there, as CSV.")
+@json_option
+@histogram_option
 @ends_plainly
 async def pages(
     editing: int,

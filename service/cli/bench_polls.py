@@ -17,16 +17,16 @@ from service.bench.crowd import add_movies, add_people
 from service.bench.histogram import Histogram
 from service.bench.meters import Spending, Target, TargetFailed, spent
 from service.bench.polls import ROUTE, Load
-from service.cli.bench_report import print_verdict
-from service.cli.bench_target import target
-from service.cli.manners import ends_plainly, joined
+from service.cli.bench_report import histogram_option, print_verdict
+from service.cli.bench_target import processes_option, target, their_data_option, url_option
+from service.cli.manners import ends_plainly, joined, json_option
 
 _ROLES = ("web", "emulator")
 
 
 @click.command("polls")
-@click.option("--url", help="A running service that shares this data folder or AWS account. Default: one of our own.")
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), help="The running service's data folder.")
+@url_option
+@their_data_option
 @click.option("--clients", type=click.IntRange(1, 5000), default=128, show_default=True, help="Pages.")
 @click.option("--movies", type=click.IntRange(1, 5000), default=1, show_default=True, help="That they look at.")
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=10.0, show_default=True, help="To measure.")
@@ -37,9 +37,9 @@ _ROLES = ("web", "emulator")
 @click.option("--ask", type=click.Choice(["page", "metadata"]), default="page", show_default=True, help="With frames?")
 @click.option("--fresh", is_flag=True, help="Never show the tag of the last answer.")
 @click.option("--edits", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="Edits a second.")
-@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Of a service of our own.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--histogram", type=click.Path(dir_okay=False, path_type=Path), help="Write all latencies there, as CSV.")
+@processes_option
+@json_option
+@histogram_option
 @ends_plainly
 async def polls(
     url: str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -13,6 +14,9 @@ from service.bench.histogram import Histogram
 
 _COLUMNS = ("operation", "count", "per second", "p50 ms", "p95 ms", "p99 ms", "longest ms")
 _SENTENCES = 20
+histogram_option = click.option(
+    "--histogram", type=click.Path(dir_okay=False, path_type=Path), help="Write all latencies there, as CSV."
+)
 
 
 def latencies(found: dict[str, Any], seconds: float, csv: Path | None) -> dict[str, Any]:

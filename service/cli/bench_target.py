@@ -11,11 +11,22 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import click
+
 from service.bench.meters import Target, TargetFailed
 from service.local.datadir import find_running
 
 _START_SECONDS = 60
 _TAIL = 2000
+url_option = click.option(
+    "--url", help="A running service that shares this data folder or AWS account. Default: one of our own."
+)
+their_data_option = click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="The running service's data folder."
+)
+processes_option = click.option(
+    "--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Of a service of our own."
+)
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from service.bench import machine
 from service.bench.stages import STAGES, Cost, Place, measure
+from service.cli.manners import json_option
 from tracer import synthetic
 from tracer.errors import MovieError
 
@@ -27,7 +28,7 @@ _SCENE, _SEED = "circumnutation", 7
 @click.option("--size", default="640x480", show_default=True, metavar="WxH", help="Of the procedural one.")
 @click.option("--points", type=click.IntRange(1, 50), default=4, show_default=True, help="Markers on a given movie.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Medians of so many.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def trace(movie: Path | None, frames: int, size: str, points: int, rounds: int, as_json: bool) -> None:
     """What each stage of a trace costs beside decoding alone."""
     with filmed(movie, frames, size) as (path, places):

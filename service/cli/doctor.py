@@ -14,7 +14,7 @@ import aiosmtplib
 import click
 from botocore.exceptions import NoRegionError
 
-from service.cli.manners import data_option, ends_plainly, read_settings
+from service.cli.manners import data_option, ends_plainly, json_option, read_settings
 from service.domain.finding import Finding, Verdict, all_well, fault, well
 from service.domain.origin import origin_of
 from service.local.connection import endpoint_of
@@ -36,7 +36,7 @@ _SIGNS: dict[Verdict, tuple[str, str | None]] = {
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @data_option
 @ends_plainly
 async def doctor(as_json: bool, data: Path | None) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from service.cli.doctor import in_words
-from service.cli.manners import data_option, ends_plainly, joined, read_settings
+from service.cli.manners import data_option, ends_plainly, joined, json_option, read_settings
 from service.domain.finding import all_well
 from service.domain.lease_advice import Durations, LeaseAdvice, advise
 from service.usecases.lease_figures import Figures, NoMetrics, figures_of, with_receipts
@@ -29,7 +29,7 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("--lease-seconds", type=_SECONDS, help="Judge this lease (D). Default: what the processes run with.")
 @click.option("--heartbeat-seconds", type=_SECONDS, help="Judge this heartbeat (H).")
 @click.option("--sweep-seconds", type=_SECONDS, help="Judge this sweep interval.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @data_option
 @ends_plainly
 async def lease_advice(

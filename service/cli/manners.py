@@ -28,6 +28,8 @@ data_option = click.option(
     "--data", type=click.Path(file_okay=False, path_type=Path), help="Folder of the embedded default's data."
 )
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
 
 def read_settings(**changed: Any) -> Settings:
     """Settings of the environment, with what the command line says put over them. Bad ones end with exit code 2."""

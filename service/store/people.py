@@ -30,13 +30,9 @@ class People:
 
         `now`: epoch seconds. Only keys that signing in has made end.
         """
-        key = await self._db.get(KEYS, {"api_key": api_key}, consistent=False)
-        if not key or not _is_good(key, now):
-            return None
-        user = await self.user(key["user_id"])
-        return actor_of(user) if user and user.get("enabled", 1) else None
+        return (await self.actors_of_keys({api_key: None}, now)).get(api_key)
 
-    async def actors_of_keys(self, whose: Mapping[str, str | None], now: int = 0) -> dict[str, Actor]:
+    async def actors_of_keys(self, whose: Mapping[str, str | None], now: int) -> dict[str, Actor]:
         """The same for many keys at once. `whose`: the user that each key was last seen to be of, None if of none.
 
         A key stays its user's, so those seen before cost one read of both.

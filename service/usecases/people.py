@@ -17,7 +17,8 @@ from service.store.shared_reads import SharedReads
 from service.store.stores import Stores
 from service.store.table import Item, TransactionRefused, Write
 
-_SECONDS = 5.0
+REMEMBERED_SECONDS = 5.0
+"""How long a process may go on with what it has read of a key."""
 
 
 class Authenticator:
@@ -39,7 +40,7 @@ class Authenticator:
             raise InvalidApiKey
         now = self._stores.clock.monotonic()
         known = self._known.get(api_key)
-        if known and now - known[0] < _SECONDS:
+        if known and now - known[0] < REMEMBERED_SECONDS:
             return known[1]
         actor = await self._lookups.get(api_key)
         if actor is None:

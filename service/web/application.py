@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any
 
@@ -25,6 +25,7 @@ class Application(Flask):
     """`quick_blueprints`: the names of those whose async views are to be answered by `answer`, on the event loop."""
 
     quick_blueprints: frozenset[str] = frozenset()
+    _believe: ProxyFix | None = None
 
     @cached_property
     def quick_paths(self) -> frozenset[str]:
@@ -40,10 +41,9 @@ class Application(Flask):
         """Take the word of so many proxies in front of us for who is asking, and how."""
         if not count:
             return
-        self.wsgi_app = ProxyFix(self.wsgi_app, x_for=count, x_proto=count, x_host=0)  # type: ignore[method-assign]
-        self._believe = ProxyFix(lambda environ, start_response: (), x_for=count, x_proto=count, x_host=0)
-
-    _believe: Callable[..., Any] = staticmethod(lambda environ, start_response: None)
+        believing = partial(ProxyFix, x_for=count, x_proto=count, x_host=0)
+        self.wsgi_app = believing(self.wsgi_app)  # type: ignore[method-assign]
+        self._believe = believing(lambda environ, start_response: ())
 
     async def answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """As the WSGI application, on the event loop and in a context of its own: an async view is awaited in place.
@@ -51,7 +51,8 @@ class Application(Flask):
         Whatever else Flask calls on the way (hooks, error handlers) is not async and must not block.
         """
         _in_place.set(True)
-        self._believe(environ, start_response)
+        if self._believe is not None:
+            self._believe(environ, start_response)  # which changes the environment and nothing else
         context = self.request_context(environ)
         error: BaseException | None = None
         try:

@@ -104,14 +104,15 @@ class Attempts:
         self.storage = _storage(storage_url)
         self._shared = FixedWindowRateLimiter(self.storage)
         self._own = FixedWindowRateLimiter(MemoryStorage())
+        self._wrong_keys = parse(WRONG_KEYS)
 
     async def within(self, limit: RateLimitItem, *whose: str) -> bool:
         """Count one more; False if it is one too many."""
-        return await self._ask("hit", limit, *whose)
+        return await self._ask(FixedWindowRateLimiter.hit, limit, *whose)
 
     async def would_be_within(self, limit: RateLimitItem, *whose: str) -> bool:
         """Would one more be within the limit? Counts nothing."""
-        return await self._ask("test", limit, *whose)
+        return await self._ask(FixedWindowRateLimiter.test, limit, *whose)
 
     async def refusal(self, limit: RateLimitItem, *whose: str) -> TooMany:
         """The refusal, with the seconds until the window ends."""
@@ -120,20 +121,19 @@ class Attempts:
             reset = (await self._shared.get_window_stats(limit, _NAME, *whose)).reset_time
         return TooMany(retry_after=max(1, int(reset - time.time() + 0.999)))
 
-    async def _ask(self, verb: str, limit: RateLimitItem, *whose: str) -> bool:
+    async def _ask(self, verb: Callable[..., Awaitable[bool]], limit: RateLimitItem, *whose: str) -> bool:
         try:
-            within: bool = await getattr(self._shared, verb)(limit, _NAME, *whose)
+            return await verb(self._shared, limit, _NAME, *whose)
         except Exception:  # whatever a shared storage raises; counting is no reason to answer 500
             log.exception("rate_limit_storage_failed")
-            within = await getattr(self._own, verb)(limit, _NAME, *whose)
-        return within
+            return await verb(self._own, limit, _NAME, *whose)
 
     async def wrong_key(self) -> TooMany | None:
         """A key that is nobody's is logged, without itself, and counted; whoever has a valid one is never held up."""
-        limit, whose = parse(WRONG_KEYS), ("wrong-key", client_network())
-        within = await self.within(limit, *whose)
-        log.warning("key_refused" if within else "too_many_wrong_keys", ipaddr=client_network())
-        return None if within else await self.refusal(limit, *whose)
+        network = client_network()
+        within = await self.within(self._wrong_keys, "wrong-key", network)
+        log.warning("key_refused" if within else "too_many_wrong_keys", ipaddr=network)
+        return None if within else await self.refusal(self._wrong_keys, "wrong-key", network)
 
 
 def _storage(url: str) -> Storage:

@@ -115,3 +115,21 @@ async def test_a_cancelled_quick_request_does_not_cut_its_view(app: Application)
 async def test_without_a_bridge_flask_does_as_ever(app: Application) -> None:
     ask: Callable[[], Any] = lambda: app.test_client().get("/quick/x").json["name"]  # noqa: E731
     assert await asyncio.to_thread(ask) == "x"
+
+
+async def test_the_word_of_a_trusted_proxy_counts_on_either_way(app: Application) -> None:
+    """And only what that proxy added itself."""
+
+    @app.get("/quick-who")
+    @app.get("/who")
+    async def who() -> dict[str, Any]:
+        return {"from": request.remote_addr, "scheme": request.scheme}
+
+    headers = {"x-forwarded-for": "192.0.2.1, 203.0.113.7", "x-forwarded-proto": "https"}
+    async with quick(app) as client:
+        assert (await client.get("/quick-who", headers=headers)).json()["scheme"] == "http"
+    app.believe_proxies(1)
+    async with quick(app) as client:
+        for path in ("/who", "/quick-who"):
+            told = (await client.get(path, headers=headers)).json()
+            assert told == {"from": "203.0.113.7", "scheme": "https"}, path
