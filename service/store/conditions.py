@@ -146,6 +146,16 @@ def frame_is_hidden_by(span: Hidden) -> Condition:
     return differs("job_id", span.job_id) & older
 
 
+def frame_is_as_read(item: Mapping[str, Any] | None) -> Condition:
+    """No edit and no job has written the frame (or the marker map) since: it names the same, or is still not there."""
+    if item is None:
+        return absent("frame_number")
+    condition = present("frame_number")
+    for name in ("edit_seq", "job_id", "attempt", "plan_version"):
+        condition &= equals(name, item[name]) if name in item else absent(name)
+    return condition
+
+
 def frame_is_of_the_older_service() -> Condition:
     """The frame is there and names neither an edit nor a job: its points have not been turned."""
     return present("frame_number") & absent("edit_seq") & absent("job_id")

@@ -9,7 +9,7 @@ from service.domain.lease import Fence
 from service.domain.markers import MARKER_MAP, MarkerMap
 from service.domain.movie import Hidden
 from service.store.conditions import frame_is_hidden_by, holds_fence
-from service.store.expressions import Update, between, equals, keyed
+from service.store.expressions import Condition, Update, between, equals, keyed
 from service.store.schema import FRAMES, MOVIES
 from service.store.table import Change, Check, Database, Delete, Item, Put, TransactionRefused, Write
 
@@ -65,6 +65,7 @@ class Frames:
         points: Sequence[Mapping[str, Any]],
         edit_seq: int,
         time: float | None = None,
+        condition: Condition | None = None,
     ) -> Put:
         """A frame as a person placed it. `edit_seq` is the row's counter after this edit."""
         item = {
@@ -73,14 +74,18 @@ class Frames:
             "trackpoints": list(points),
             "edit_seq": edit_seq,
         }
-        return Put(FRAMES, item if time is None else {**item, "time": time})
+        return Put(FRAMES, item if time is None else {**item, "time": time}, condition)
 
     @staticmethod
-    def marker_map_write(movie_id: str, labels: Mapping[str, Mapping[str, Any]]) -> Put:
-        return Put(
-            FRAMES,
-            {"movie_id": movie_id, "frame_number": MARKER_MAP, "markers": {m: dict(e) for m, e in labels.items()}},
-        )
+    def marker_map_write(
+        movie_id: str,
+        labels: Mapping[str, Mapping[str, Any]],
+        edit_seq: int | None = None,
+        condition: Condition | None = None,
+    ) -> Put:
+        """The whole marker map. `edit_seq` as of `placed_write`; none where no person's edit changes it."""
+        item = {"movie_id": movie_id, "frame_number": MARKER_MAP, "markers": {m: dict(e) for m, e in labels.items()}}
+        return Put(FRAMES, item if edit_seq is None else {**item, "edit_seq": edit_seq}, condition)
 
     @staticmethod
     def traced_write(

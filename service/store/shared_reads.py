@@ -44,11 +44,16 @@ class SharedReads(Generic[K, T]):
             finally:
                 self._reading -= 1
                 self._go_on()
-        answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
-        self._asked.setdefault(key, []).append(answer)
-        if len(self._asked) == 1:
-            self._go_on()
-        return await answer
+        (answer,) = await self.get_all([key])
+        return answer
+
+    async def get_all(self, keys: Sequence[K]) -> list[T | None]:
+        """The same for several keys, in one read if it takes so many."""
+        answers: list[asyncio.Future[T | None]] = [asyncio.get_running_loop().create_future() for _ in keys]
+        for key, answer in zip(keys, answers, strict=True):
+            self._asked.setdefault(key, []).append(answer)
+        self._go_on()
+        return await asyncio.gather(*answers)
 
     def _go_on(self) -> None:
         """Have what is asked for read next, if a read may begin."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from service.domain.clock import Clock, SystemClock
 from service.domain.ids import Ids
+from service.domain.movie import Movie, movie_from_row
 from service.domain.policy import Policy
 from service.store.audit import Audit
 from service.store.frames import Frames
@@ -15,7 +17,8 @@ from service.store.objects import Objects
 from service.store.people import People
 from service.store.queue import Queue
 from service.store.receipts import Receipts
-from service.store.table import Database, Write
+from service.store.schema import FRAMES, MOVIES
+from service.store.table import Database, Item, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,13 @@ class Stores:
     policy: Policy
     clock: Clock = field(default_factory=SystemClock)
     ids: Ids = field(default_factory=Ids)
+
+    async def with_frames(self, movie_id: str, numbers: Sequence[int]) -> tuple[Movie | None, dict[int, Item | None]]:
+        """A movie and these of its frames (or its marker map), read in one go. They may be of different moments."""
+        keys: list[tuple[str, dict[str, Any]]] = [(MOVIES, {"movie_id": movie_id})]
+        keys += [(FRAMES, {"movie_id": movie_id, "frame_number": number}) for number in numbers]
+        row, *items = await self.database.get_together(keys)
+        return movie_from_row(row) if row else None, dict(zip(numbers, items, strict=True))
 
     async def transact(self, writes: Sequence[Write]) -> None:
         """All of these writes or none; see Database.transact for the errors."""

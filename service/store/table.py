@@ -58,6 +58,10 @@ _READS_AT_ONCE = 4
 _MANY = 10
 
 
+def _asked(table: str, key: Mapping[str, Any]) -> Asked:
+    return table, tuple(sorted(key.items()))
+
+
 class ConditionFailed(Exception):
     """The condition of a single write did not hold; `item` is the row as it was, or None."""
 
@@ -135,7 +139,11 @@ class Database:
 
         Where many are asked for at once, one request brings them all: a request costs much more than what it brings.
         """
-        return await self._single[consistent].get((table, tuple(sorted(key.items()))))
+        return await self._single[consistent].get(_asked(table, key))
+
+    async def get_together(self, keys: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Item | None]:
+        """Several items, read consistently, mostly by one request. Each is as new as this call, all are no snapshot."""
+        return await self._single[True].get_all([_asked(table, key) for table, key in keys])
 
     async def _get_one(self, asked: Asked, consistent: bool) -> Item | None:
         table, key = asked

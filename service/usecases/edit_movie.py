@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access import Actor, check_edit
@@ -19,17 +19,21 @@ from service.domain.errors import (
     OutcomeUnknown,
     TiptraceError,
 )
-from service.domain.markers import checked_points, renamed, unmoved_kept
+from service.domain.markers import MARKER_MAP, MarkerMap, checked_points, renamed, unmoved_kept
 from service.domain.movie import Hidden, Movie, condition, frame_shows, hull, movie_from_row
 from service.domain.receipt import Intent
+from service.store import conditions as when
 from service.store.expressions import Update
 from service.store.stores import Stores
-from service.store.table import TransactionRefused, Write
+from service.store.table import Item, TransactionRefused, Write
 from service.usecases.known_markers import known_markers
 
 _ROUNDS = 4
-Plan = Callable[[Movie], Awaitable[tuple[Update, list[Write]]]]
-"""Given the row as it is now: what to change on it, and what else to write in the same transaction."""
+Frames = Mapping[int, Item | None]
+"""Items of a movie by frame number, None where there is none."""
+Plan = Callable[[Movie, Frames], Awaitable[tuple[Update, list[Write]]]]
+"""Given the row as it is now and what was asked to be read with it: what to change on the row, and what else to write
+in the same transaction."""
 
 
 async def put_frame_trackpoints(
@@ -43,23 +47,30 @@ async def put_frame_trackpoints(
     course_id: str | None = None,
     intent: Intent | None = None,
 ) -> Movie:
-    """Replace one frame's whole set of points; those that moved count as placed. Later frames need tracing again."""
+    """Replace one frame's whole set of points; those that moved count as placed. Later frames need tracing again.
 
-    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+    The frame and the markers are read together with the row, so either may be older than it. Hence each is written on
+    the condition that it is still what was read.
+    """
+
+    async def plan(movie: Movie, read: Frames) -> tuple[Update, list[Write]]:
         if not 0 <= frame_number < max(1, movie.total_frames):
             raise FrameNotFound(frame=frame_number)
-        (known, unwritten), stored = await asyncio.gather(
-            known_markers(stores, movie), stores.frames.get(movie_id, frame_number)
-        )
+        stored, map_item = read[frame_number], read[MARKER_MAP]
+        held: MarkerMap = dict(map_item["markers"]) if map_item else {}
+        known, unwritten = await known_markers(stores, movie, held)
         sent, labels = checked_points(trackpoints, known, stores.ids.token)
         points = unmoved_kept(sent, frame_shows(movie, stored, known)) if stored else sent
         time = stored.get("time") if stored else None  # a frame keeps its timestamp
-        writes: list[Write] = [stores.frames.placed_write(movie_id, frame_number, points, movie.edit_seq + 1, time)]
+        seq = movie.edit_seq + 1
+        same = when.frame_is_as_read(stored)
+        writes: list[Write] = [stores.frames.placed_write(movie_id, frame_number, points, seq, time, same)]
         if labels != known or unwritten:
-            writes.append(stores.frames.marker_map_write(movie_id, labels))
+            writes.append(stores.frames.marker_map_write(movie_id, labels, seq, when.frame_is_as_read(map_item)))
         return Update(set={"needs_retracing": 1}), writes
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
+    edit = _Edit(stores, actor, movie_id, lease_id, course_id, intent)
+    return await edit.made(plan, reads=(frame_number, MARKER_MAP))
 
 
 async def set_trim(
@@ -77,7 +88,7 @@ async def set_trim(
     if (start is None) == (end is None):
         raise InvalidParameter("trim_start_frame", "send exactly one of trim_start_frame and trim_end_frame")
 
-    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+    async def plan(movie: Movie, _frames: Frames) -> tuple[Update, list[Write]]:
         first = movie.trim_start if start is None else start
         last = movie.trim_end if end is None else end
         if not 0 <= first <= last < movie.total_frames:
@@ -89,7 +100,7 @@ async def set_trim(
         changed = {"trim_start_frame": first} if end is None else {"trim_end_frame": last}
         return Update(set=changed), writes
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
+    return await _Edit(stores, actor, movie_id, lease_id, course_id, intent).made(plan)
 
 
 async def _seed_new_start(stores: Stores, movie: Movie, start: int) -> list[Write]:
@@ -120,10 +131,10 @@ async def set_fpm(
     if not 0 < fpm <= 6000:
         raise InvalidParameter("fpm", "must be above 0 and at most 6000 frames per minute")
 
-    async def plan(_: Movie) -> tuple[Update, list[Write]]:
+    async def plan(movie: Movie, _frames: Frames) -> tuple[Update, list[Write]]:
         return Update(set={"fpm": f"{fpm:.10g}"}), []
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
+    return await _Edit(stores, actor, movie_id, lease_id, course_id, intent).made(plan)
 
 
 async def rename_marker(
@@ -139,12 +150,12 @@ async def rename_marker(
 ) -> Movie:
     """One write to the marker map: frames name markers by id, so the new name shows everywhere at once."""
 
-    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+    async def plan(movie: Movie, _frames: Frames) -> tuple[Update, list[Write]]:
         known, _ = await known_markers(stores, movie)
         labels = renamed(known, old_label, new_label)
-        return Update(), [stores.frames.marker_map_write(movie_id, labels)]
+        return Update(), [stores.frames.marker_map_write(movie_id, labels, movie.edit_seq + 1)]
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
+    return await _Edit(stores, actor, movie_id, lease_id, course_id, intent).made(plan)
 
 
 async def reset_tracing(
@@ -158,7 +169,7 @@ async def reset_tracing(
 ) -> Movie:
     """Clear all frames but the first of the trim, logically, in one write."""
 
-    async def plan(movie: Movie) -> tuple[Update, list[Write]]:
+    async def plan(movie: Movie, _frames: Frames) -> tuple[Update, list[Write]]:
         # A token of its own hides every stored frame; the next trace's worker cleans them.
         span = Hidden(0, max(0, movie.total_frames - 1), stores.ids.token(), movie.edit_seq, keep_placed=False)
         span = hull(movie.hidden, span)
@@ -183,73 +194,73 @@ async def reset_tracing(
         gone = ("results_job_id", "movie_traced_urn", "failure_code", "tracing_failure_summary", "tracing_failed_at")
         return Update(set=hidden, remove=gone), writes
 
-    return await _edit(stores, actor, movie_id, lease_id, course_id, intent, plan)
+    return await _Edit(stores, actor, movie_id, lease_id, course_id, intent).made(plan)
 
 
-async def _edit(
-    stores: Stores,
-    actor: Actor,
-    movie_id: str,
-    lease_id: str | None,
-    course_id: str | None,
-    intent: Intent | None,
-    plan: Plan,
-) -> Movie:
-    """Plan and commit one edit; with an `intent`, once however often it arrives.
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """One edit of one page, which makes it or learns why not."""
 
-    A page that got no answer may send its edit again: until another edit follows it changes nothing, whoever holds the
-    lease by then. A refusal is looked at twice, since what refuses may be this very edit, made by its other arrival.
-    Raises what `_commit` does.
-    """
-    try:
-        return await _commit(stores, actor, movie_id, lease_id, course_id, intent, plan)
-    except TiptraceError:
-        if intent is None:
-            raise
-        after = check_edit(actor, await stores.movies.get(movie_id), course_id)  # who may no longer edit learns nothing
-        if after.row.get("edit_id") != intent.edit_id:
-            raise
-        return after
+    stores: Stores
+    actor: Actor
+    movie_id: str
+    lease_id: str | None
+    course_id: str | None
+    intent: Intent | None
 
+    async def made(self, plan: Plan, reads: Sequence[int] = ()) -> Movie:
+        """Plan and commit the edit; with an `intent`, once however often it arrives. `reads`: what `plan` is given.
 
-async def _commit(
-    stores: Stores,
-    actor: Actor,
-    movie_id: str,
-    lease_id: str | None,
-    course_id: str | None,
-    intent: Intent | None,
-    plan: Plan,
-) -> Movie:
-    """Commit one edit; look again if the same page's other edit came first.
-
-    Raises MovieNotFound, NoRight, KeyReused, LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady,
-    Unavailable, and what `plan` raises. After a lost reply the row tells by the edit's own id whether it was made: its
-    counter alone could have been moved by another edit of the same page.
-    """
-    edit_id = intent.edit_id if intent else stores.ids.token()
-    for _ in range(_ROUNDS):
-        movie = check_edit(actor, await stores.movies.get(movie_id), course_id)
-        if intent and intent.made(movie.row.get("edit_id")):
-            return movie
-        now = stores.clock.now()
-        if not lease_id:
-            raise LeaseRequired
-        _explain(movie, lease_id, now, stores.policy.max_attempts)
-        update, writes = await plan(movie)
+        A page that got no answer may send its edit again: until another edit follows it changes nothing, whoever holds
+        the lease by then. A refusal is looked at twice, since what refuses may be this very edit, made by its other
+        arrival. Raises what `_committed` does.
+        """
         try:
-            await stores.transact([stores.movies.edit_write(movie, lease_id, now, update, edit_id), *writes])
-        except TransactionRefused as refusal:
-            if 0 in refusal.refused:
-                continue
-            raise
-        except OutcomeUnknown:
-            after = await stores.movies.get(movie_id)
-            if after is None or after.row.get("edit_id") != edit_id:
+            return await self._committed(plan, reads)
+        except TiptraceError:
+            if self.intent is None:
                 raise
-        changed = {**movie.row, **update.set, "edit_seq": movie.edit_seq + 1, "edit_id": edit_id}
-        return _as_edited(changed, update.remove)
-    raise EditedMeanwhile
+            movie = await self.stores.movies.get(self.movie_id)
+            after = check_edit(self.actor, movie, self.course_id)  # who may no longer edit learns nothing
+            if after.row.get("edit_id") != self.intent.edit_id:
+                raise
+            return after
+
+    async def _committed(self, plan: Plan, reads: Sequence[int]) -> Movie:
+        """Commit the edit; look again if the same page's other edit came first.
+
+        Raises MovieNotFound, NoRight, KeyReused, LeaseRequired, LeaseLost, BeingTraced, MovieDeleted, NotReady,
+        Unavailable, and what `plan` raises. After a lost reply the row tells by the edit's own id whether it was made:
+        its counter alone could have been moved by another edit of the same page.
+        """
+        stores, intent = self.stores, self.intent
+        edit_id = intent.edit_id if intent else stores.ids.token()
+        for _ in range(_ROUNDS):
+            found, read = await self._read(reads)
+            movie = check_edit(self.actor, found, self.course_id)
+            if intent and intent.made(movie.row.get("edit_id")):
+                return movie
+            now = stores.clock.now()
+            if not self.lease_id:
+                raise LeaseRequired
+            _explain(movie, self.lease_id, now, stores.policy.max_attempts)
+            update, writes = await plan(movie, read)
+            try:
+                await stores.transact([stores.movies.edit_write(movie, self.lease_id, now, update, edit_id), *writes])
+            except TransactionRefused:
+                continue
+            except OutcomeUnknown:
+                after = await stores.movies.get(self.movie_id)
+                if after is None or after.row.get("edit_id") != edit_id:
+                    raise
+            changed = {**movie.row, **update.set, "edit_seq": movie.edit_seq + 1, "edit_id": edit_id}
+            return _as_edited(changed, update.remove)
+        raise EditedMeanwhile
+
+    async def _read(self, numbers: Sequence[int]) -> tuple[Movie | None, Frames]:
+        if not numbers:
+            return await self.stores.movies.get(self.movie_id), {}
+        return await self.stores.with_frames(self.movie_id, numbers)
 
 
 def _as_edited(row: Mapping[str, Any], removed: Sequence[str]) -> Movie:

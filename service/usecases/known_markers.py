@@ -8,14 +8,17 @@ from service.store.stores import Stores
 from service.store.table import Write
 
 
-async def known_markers(stores: Stores, movie: Movie) -> tuple[MarkerMap, list[Write]]:
+async def known_markers(stores: Stores, movie: Movie, stored: MarkerMap | None = None) -> tuple[MarkerMap, list[Write]]:
     """The marker map, and the write (or none) that puts it into the store if it was not there.
+
+    `stored`: the map as it is in the store, if the caller has read it already.
 
     The older service kept no map: its points carry their labels. Then the map is made of the labels of all frames, and
     whoever changes anything of the movie writes it in the same transaction: what this service stores names markers by
     their ids alone.
     """
-    stored = await stores.frames.markers(movie.movie_id)
+    if stored is None:
+        stored = await stores.frames.markers(movie.movie_id)
     if stored or movie.row.get("trackpoint_origin") == ORIGIN:
         return stored, []
     made: MarkerMap = {}

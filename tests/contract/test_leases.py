@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+from typing import Any
 
+import httpx
 import pytest
 
 from service import metrics
+from tests.contract.test_editing import PUT
 from tests.support.service import ORIGIN, Lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -192,3 +196,28 @@ async def test_how_late_a_pages_heartbeat_came_is_measured(lab: Lab) -> None:
     assert [late for _, late in told] == [0, 0, 1]
     for (seconds, _), expected in zip(told, (0, 30, 140), strict=True):
         assert abs(seconds - expected) <= 3
+
+
+async def test_what_a_page_at_work_asks_costs_one_or_two_requests_to_the_database(lab: Lab) -> None:
+    """Of a person whose key is remembered: what the service decides by is read once, and written at once."""
+    movie_id, lease_id = await lab.marked_movie()
+    spent: dict[str, float] = {}
+
+    async def asked(path: str, **fields: Any) -> httpx.Response:
+        before = _database_calls()
+        answer = await lab.post(path, lab.people.ada, movie_id=movie_id, analysis_lease_id=lease_id, **fields)
+        spent[path] = _database_calls() - before
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    points = json.dumps([{"label": "Apex", "x": 1, "y": 2}, {"label": "Bud", "x": 3, "y": 4}])
+    lease_id = (await asked(ACQUIRE)).json()["lease_id"]
+    await asked(HEARTBEAT)
+    await asked(PUT, frame_number=0, trackpoints=points)
+    await asked(RELEASE)
+    assert spent == {ACQUIRE: 2, HEARTBEAT: 1, PUT: 2, RELEASE: 1}
+
+
+def _database_calls() -> float:
+    (family,) = metrics.STORE_CALLS.collect()
+    return sum(s.value for s in family.samples if s.name.endswith("_total") and s.labels["service"] == "dynamodb")

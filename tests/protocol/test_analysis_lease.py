@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import fields
 
 import pytest
 
 from service.domain.access import Actor
 from service.domain.errors import BeingTraced, LeaseLost, LeaseRequired, MovieDeleted, NotReady
+from service.domain.movie import Movie
 from service.runtime import open_runtime
 from service.store.expressions import Update
-from service.store.schema import MOVIES
-from service.store.table import Change
+from service.store.schema import FRAMES, MOVIES
+from service.store.stores import Stores
+from service.store.table import Change, Item, Put
 from service.usecases import edit_movie
 from service.usecases.analysis_lease import acquire, drop, heartbeat, release
 from tests.support.engines import ScriptedEngine
@@ -297,3 +301,47 @@ async def test_an_edit_beside_a_trace_is_refused_or_calls_for_a_retrace_a13(lab:
     if again:
         await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, again.lease_id, 0, POINTS[:1])
         assert (await lab.movie(movie_id)).row["needs_retracing"] == 1
+
+
+class Behind(Stores):
+    """Stores whose next reading of frames is of a moment before `meanwhile`, that of the row with it of one after."""
+
+    async def with_frames(self, movie_id: str, numbers: Sequence[int]) -> tuple[Movie | None, dict[int, Item | None]]:
+        movie, read = await super().with_frames(movie_id, numbers)
+        if meanwhile := MEANWHILE.pop(movie_id, None):
+            await meanwhile()
+            movie = await self.movies.get(movie_id)
+        return movie, read
+
+
+MEANWHILE: dict[str, Callable[[], Awaitable[object]]] = {}
+
+
+@pytest.mark.parametrize("bud", [[], [{"label": "Bud", "x": 40, "y": 50}]], ids=["known markers", "a new marker"])
+@pytest.mark.parametrize("elsewhere", [0, 1], ids=["the same frame", "another frame"])
+async def test_an_edit_that_read_what_another_edit_changed_since_is_planned_again(
+    lab: Lab, bud: list[dict[str, object]], elsewhere: int
+) -> None:
+    ada = await lab.person("Ada")
+    movie_id = await lab.ready_movie(ada)
+    apex = {"marker_id": "id-Apex", "x": 10.0, "y": 20.0, "status": 1, "err": 0.4}
+    traced = {"job_id": "earlier", "attempt": 1, "plan_version": 1}
+    frame = {"movie_id": movie_id, "frame_number": 3, "trackpoints": [apex], **traced}
+    await lab.stores.database.write(Put(FRAMES, frame))
+    lease = (await acquire(lab.stores, ada, movie_id)).lease
+    assert lease is not None
+
+    async def move() -> None:
+        """The page's other edit moves Apex, and brings another marker."""
+        moved = [{"label": "Apex", "x": 90, "y": 90}, {"label": "Leaf", "x": 1, "y": 2}]
+        await edit_movie.put_frame_trackpoints(lab.stores, ada, movie_id, lease.lease_id, 3 + elsewhere, moved)
+
+    MEANWHILE[movie_id] = move
+    behind = Behind(**{field.name: getattr(lab.stores, field.name) for field in fields(Stores)})
+    back = [{"label": "Apex", "x": 10, "y": 20}, *bud]
+    await edit_movie.put_frame_trackpoints(behind, ada, movie_id, lease.lease_id, 3, back)
+    assert movie_id not in MEANWHILE
+    frame = (await lab.frames(movie_id))[3]
+    assert (frame["trackpoints"][0]["placed"], frame["edit_seq"]) == ("trace" if elsewhere else "user", 2)
+    labels = {entry["label"] for entry in (await lab.stores.frames.markers(movie_id)).values()}
+    assert labels == {"Apex", "Leaf", *(p["label"] for p in POINTS), *(p["label"] for p in bud)}

@@ -44,6 +44,18 @@ async def test_whatever_is_asked_at_one_moment_is_one_read_and_each_key_is_in_it
     assert shelf.reads == [["a", "b", "unknown"]]
 
 
+async def test_several_keys_of_one_caller_are_one_read_even_where_a_single_key_would_be_read_by_itself() -> None:
+    shelf = Shelf()
+    shelf.let_go.set()
+
+    async def one(key: str) -> int | None:
+        raise AssertionError(key)
+
+    shared = SharedReads(shelf.read, read_one=one)
+    assert await shared.get_all(["a", "unknown", "a", "b"]) == [0, None, 0, 0]
+    assert shelf.reads == [["a", "unknown", "b"]]
+
+
 async def test_what_is_asked_while_all_reads_are_under_way_shares_the_next() -> None:
     shelf = Shelf()
     shared = SharedReads(shelf.read, at_once=1)
