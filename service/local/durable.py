@@ -31,12 +31,15 @@ from service.local import exchange
 from service.local.exchange import App, Reply
 from service.local.journal import Journal, JournalUnwritable, Record, encode, frame
 from service.local.retained import DYNAMODB, ITEM_WRITES, TABLE_CHANGES, TTL_CHANGE, Retained
-from service.local.snapshot import SnapshotRefused, rebuilding
+from service.local.snapshot import Snapshot, SnapshotRefused, Touched, touched_by
 from service.local.transaction import Transaction
 
 log = structlog.get_logger(__name__)
 
 FORMAT = 1
+CATCHING_UP, LITTLE = 5, 50
+"""A new journal is made while writes go on. When so few items were written meanwhile, or after so many rounds of
+catching up with them, the rest is done while writes wait."""
 READS = frozenset(
     {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "ListTables"}
     | {"DescribeContinuousBackups", "ListTagsOfResource", "DescribeLimits", "DescribeEndpoints"}
@@ -68,6 +71,8 @@ class Durable:
         self._lock = asyncio.Lock()
         self._grown = False
         self._compaction: asyncio.Task[None] | None = None
+        self._one_snapshot = asyncio.Lock()
+        self._touched: Touched | None = None
 
     # --- start and stop ---
 
@@ -89,18 +94,18 @@ class Durable:
             rebuilt = record.get("records", rebuilt)
         for request in self.retained.outside_dynamodb():
             await self._repeat_setting(request)
-        self._grown = self.replayed > rebuilt
+        self._grown = self.replayed > max(1, rebuilt)
         if not self.replayed:
-            self.journal.append(encode(self._head(1)))
+            self.journal.append(encode(self._head()))
         elif self.journal.size > self._max_bytes:
-            await self.snapshot()
+            await self.snapshot(hurry=True)
 
     async def close(self) -> None:
         """Start a new journal if this one has grown, and bring it to the disk. No writes may follow."""
         if self._compaction:
             await self._compaction
         if self._grown:
-            await self.snapshot()
+            await self.snapshot(hurry=True)
         self.journal.close()
 
     # --- requests ---
@@ -159,31 +164,54 @@ class Durable:
 
     # --- the journal ---
 
-    async def snapshot(self) -> None:
-        """Replace the journal by requests that rebuild what stands now. Writes wait meanwhile, reads do not.
+    async def snapshot(self, *, hurry: bool = False) -> None:
+        """Replace the journal by requests that rebuild what stands now. Writes wait only for the last of it.
 
         If that fails, the log says so, the old one stays in use, and it is tried again after it has doubled.
         """
-        async with self._lock:
+        async with self._one_snapshot:
             try:
-                lines = [encode(record) async for record in rebuilding(self.forward, self.retained, self._clock())]
-                lines.insert(0, encode(self._head(1 + len(lines))))
-                await asyncio.to_thread(self.journal.replace, lines)
-                self.snapshots += 1
-                self._grown = False
-                log.info("journal_restarted", bytes=self.journal.size, records=len(lines))
+                await self._make_snapshot(hurry)
+                log.info("journal_restarted", bytes=self.journal.size)
             except (OSError, SnapshotRefused) as error:
                 log.error("journal_restart_failed", bytes=self.journal.size, error=str(error))
             finally:
+                self._touched = None
                 self._limit = max(self._max_bytes, 2 * self.journal.size)
 
-    def _head(self, records: int) -> Record:
-        """The first record: the format, and how many records (this one too) a new journal began with."""
-        return {"journal": FORMAT, "records": records, "at": self._clock()}
+    async def _make_snapshot(self, hurry: bool) -> None:
+        new = self.journal.successor()
+        try:
+            self._touched = set()
+            new.append(encode(self._head()))
+            made = Snapshot(new, self.forward, self.retained, self._clock(), hurry=hurry)
+            await made.begin()
+            for _ in range(CATCHING_UP):
+                await asyncio.to_thread(new.sync)  # outside the lock: a busy disk takes its time
+                if len(self._touched) <= LITTLE:
+                    break
+                touched, self._touched = self._touched, set()
+                await made.catch_up(touched)
+            async with self._lock:
+                await made.end(self._touched)
+                new.append(encode({"at": self._clock(), "records": new.records + 1}))
+                self.journal.give_way(new)
+                self.snapshots += 1
+                self._grown = False
+        except BaseException:
+            new.discard()
+            raise
+        await asyncio.to_thread(self.journal.sync)
+
+    def _head(self) -> Record:
+        """The first record: the format."""
+        return {"journal": FORMAT, "at": self._clock()}
 
     def _keep(self, target: str, body: bytes, extra: Record) -> None:
         """Journal an item write as its text stands; only rare requests are parsed for `Retained`."""
         op = target.removeprefix(DYNAMODB)
+        if self._touched is not None and op in ITEM_WRITES:
+            self._touched |= touched_by(op, json.loads(body), self.retained.table_keys())
         if op in ITEM_WRITES and not extra and b"\n" not in body:
             self._append(frame(b'{"at":%.3f,"target":"%s","body":%s}' % (self._clock(), target.encode(), body)))
         else:

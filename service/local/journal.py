@@ -7,7 +7,7 @@ What is promised
       survives any death of the process, ``kill -9`` included.
     * A power cut or a kernel crash can take the records of the last `sync_seconds` (1 s by default, see `sync`): the
       file is fsynced in a group, not once per record.
-    * `Journal.replace` is atomic: after a death at any moment the old journal or the new one stands there, whole.
+    * `Journal.give_way` is atomic: after a death at any moment the old journal or the new one stands there, whole.
     * A last line that was not written whole is dropped when the file is opened, and `Journal.dropped_bytes` says so.
       It was never acknowledged. A bad line with a good one after it is damage: `JournalDamaged`, and nothing is used.
 """
@@ -15,7 +15,7 @@ What is promised
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -95,6 +95,7 @@ class Journal:
         """Bytes of a torn last line that were cut off when the file was opened."""
         self._fd = -1
         self._unsynced = False
+        self._renamed = False
 
     def records(self) -> Iterator[Record]:
         """Open the file (an absent one is created empty), yield its records, cut off a torn tail, stand at the end."""
@@ -131,31 +132,35 @@ class Journal:
         if self._unsynced:
             self._unsynced = False  # before the fsync: an append during it counts for the next one
             os.fsync(self._fd)
+        if self._renamed:
+            self._renamed = False
+            self._sync_directory()
 
-    def replace(self, lines: Iterable[bytes]) -> None:
-        """Put a new journal with these lines in the place of this one, atomically and durably.
+    def successor(self) -> "Successor":
+        """An empty file that can take this journal's place later. Raises OSError."""
+        return Successor(self.path.with_suffix(".new"))
+
+    def give_way(self, successor: "Successor") -> None:
+        """Go on with this file in the place of the old one, atomically. Call `sync` soon: it is not on the disk yet.
 
         Raises OSError with the old journal untouched and still open.
         """
-        new = self.path.with_suffix(".new")
-        size = 0
-        with new.open("wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            for line in lines:
-                size += file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        fd = os.open(new, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        new.replace(self.path)
-        self._sync_directory()
-        os.dup2(fd, self._fd, inheritable=False)  # one step, so that a sync in another thread never sees a closed fd
-        os.close(fd)
-        self.size = size
+        successor.flush()
+        fd = os.open(successor.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            successor.path.replace(self.path)
+            os.dup2(fd, self._fd, inheritable=False)  # one step, so that a sync in another thread sees no closed fd
+        finally:
+            os.close(fd)
+        successor.close()
+        self.size = successor.size
+        self._unsynced = self._renamed = True
 
     def close(self) -> None:
         """Bring everything to the disk and close the file."""
         if self._fd >= 0:
-            os.fsync(self._fd)
+            self._unsynced = True
+            self.sync()
             os.close(self._fd)
             self._fd = -1
 
@@ -165,3 +170,37 @@ class Journal:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+class Successor:
+    """A journal in the making, of which nothing counts before `Journal.give_way`. One left behind is written over."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        """Bytes that were appended."""
+        self.records = 0
+        self._file = path.open("wb")
+        os.fchmod(self._file.fileno(), 0o600)
+
+    def append(self, line: bytes) -> None:
+        """Add one line from `encode` or `frame`. Raises OSError."""
+        self.size += self._file.write(line)
+        self.records += 1
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def sync(self) -> None:
+        """Bring all lines to the disk (fsync). Blocks."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def discard(self) -> None:
+        """Leave nothing of it."""
+        with suppress(OSError):  # what could not be written out cannot be closed in order
+            self._file.close()
+        self.path.unlink(missing_ok=True)
