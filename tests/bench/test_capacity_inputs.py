@@ -119,11 +119,12 @@ async def test_what_a_job_costs(emulator: Emulator) -> None:
     for name, one in (("inspection", told), ("trace", trace)):
         print(f"  {name}: {one}")
         said = getattr(MEASURED, name)
-        assert said.calls <= one["calls"] <= said.calls + 4, name  # a slow trace hands over more chunks, by time
+        more = one["calls"] - said.calls  # a slow job tells how far it is, or hands over a chunk, more often
+        assert 0 <= more <= 4, name
         assert one["storage"] == said.storage, name
         assert one["queue"] == said.queue, name
-        assert one["write"] == pytest.approx(said.write, rel=0.1), name
-        assert one["index"] == pytest.approx(said.index, rel=0.25), name
+        assert one["write"] == pytest.approx(said.write + 2 * more, abs=2 * more), name
+        assert one["index"] == pytest.approx(said.index + 4 * more, abs=4 * more), name
         assert one["read"] == pytest.approx(said.read, rel=0.1, abs=1), name
         assert one["processor_ms_a_frame"] <= 1000 * SLACK * said.processor_seconds / movie.total_frames
 

@@ -159,10 +159,11 @@ async def test_the_roles_allow_hardly_more_than_was_done(deployment: Deployment)
         for one in (deployment.web, deployment.worker)
     }
     # On AWS the queue is found by its name, which the embedded default knows. A signed form is no call. Registering
-    # checks a course, and the sweeper sends: neither comes about in this walk. Nor does ECS.
+    # checks a course, and the sweeper sends: neither comes about in this walk. Nor does ECS, nor that a worker reads so
+    # much at once that reads are put together.
     assert idle == {
         "WebRole": {"sqs:GetQueueUrl", "s3:PutObject", "dynamodb:ConditionCheckItem"},
-        "WorkerRole": {"sqs:GetQueueUrl", "sqs:SendMessage", "ecs:UpdateTaskProtection"},
+        "WorkerRole": {"sqs:GetQueueUrl", "sqs:SendMessage", "ecs:UpdateTaskProtection", "dynamodb:BatchGetItem"},
     }
 
 

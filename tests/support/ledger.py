@@ -83,8 +83,10 @@ class Ledger:
             self._units += read_units(map(item_bytes, parsed.get("Items", [])), consistent=consistent, together=True)
         elif model.name == "BatchGetItem":
             for table, items in parsed.get("Responses", {}).items():
-                surely = bool(asked["RequestItems"][table].get("ConsistentRead"))
-                self._units += read_units(map(item_bytes, items), consistent=surely)
+                wanted = asked["RequestItems"][table]
+                absent = len(wanted["Keys"]) - len(items)  # which counts as the smallest item
+                sizes = [*map(item_bytes, items), *[0] * absent]
+                self._units += read_units(sizes, consistent=bool(wanted.get("ConsistentRead")))
 
     def _put(self, part: Any, *, transaction: bool) -> None:
         item = part["Item"]
