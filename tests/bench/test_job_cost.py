@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from service.cli.trace_run import Run
 from service.local.emulator import Emulator
 from service.metrics import REGISTRY
 from tests.support.workshop import SHARED, Workshop, open_workshop
@@ -25,6 +26,11 @@ from tracer.media import open_movie
 pytestmark = pytest.mark.bench
 MOVIE = SHARED / "plants" / "circumnutation_2019-07-12.mp4"
 ROUNDS = 5
+POINTS: list[dict[str, Any]] = [
+    {"label": "Apex", "x": 279.0, "y": 312.0},
+    {"label": "Ruler 0mm", "x": 477.0, "y": 234.0},
+    {"label": "Ruler 10mm", "x": 479.0, "y": 282.0},
+]
 
 
 class Calls:
@@ -47,21 +53,28 @@ def decoding_alone(path: Path) -> float:
     return time.perf_counter() - started
 
 
+def tracing_alone(folder: Path) -> float:
+    """Seconds that the tracer itself takes for the same trace and its labelled movie, without any service.
+
+    It takes pixels of the source, which is half as large as the analysis frame.
+    """
+    started = time.perf_counter()
+    Run(MOVIE, [(p["label"], p["x"] / 2, p["y"] / 2) for p in POINTS], 0, None, 0).follow(folder / "labelled.mp4")
+    return time.perf_counter() - started
+
+
 @pytest.mark.skipif(not MOVIE.exists(), reason="the real movies do not lie beside this repository")
-async def test_a_whole_job(emulator: Emulator) -> None:
+async def test_a_whole_job(emulator: Emulator, tmp_path: Path) -> None:
     decoding_alone(MOVIE)
     alone = statistics.median(decoding_alone(MOVIE) for _ in range(ROUNDS))
+    tracing_alone(tmp_path)
+    own = statistics.median(tracing_alone(tmp_path) for _ in range(ROUNDS))
     async with open_workshop(emulator.endpoint) as workshop:
         body = MOVIE.read_bytes()
-        points = [
-            {"label": "Apex", "x": 279.0, "y": 312.0},
-            {"label": "Ruler 0mm", "x": 477.0, "y": 234.0},
-            {"label": "Ruler 10mm", "x": 479.0, "y": 282.0},
-        ]
         seconds, database, storage = [], Counter[str](), Counter[str]()
         for n in range(ROUNDS + 1):
             movie = await workshop.upload(body)
-            lease = await workshop.place(movie, points)
+            lease = await workshop.place(movie, POINTS)
             counted, stored = Calls(workshop.stores.database.client), Calls(workshop.stores.objects.client)
             seconds.append(await _one_job(workshop, movie.movie_id, lease))
             database, storage = counted.made, stored.made
@@ -75,11 +88,13 @@ async def test_a_whole_job(emulator: Emulator) -> None:
         f" ({took:.2f} s for {frames}; {min(seconds):.2f} to {max(seconds):.2f})"
         f"\n  stages, seconds on average: {_stages()}"
         f"\n  decoding alone {alone:.2f} s: the job takes {took / alone:.1f} x"
+        f"\n  the tracer by itself, labelled movie included, {own:.2f} s: the job takes {took / own:.2f} x"
         f"\n  database calls {dict(database)}: {calls / frames:.3f} calls per frame"
         f"\n  S3 requests {dict(storage)}"
     )
     assert calls / frames <= 0.05
     assert sum(storage.values()) <= 3 * 3
+    assert took / own <= 1.3
 
 
 async def _one_job(workshop: Workshop, movie_id: str, lease: str) -> float:
