@@ -53,7 +53,10 @@ MIXES: Mapping[str, Mix] = {
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Who takes part (API keys of people who may edit), over which movies, how, and how long; see polls.Load."""
+    """Who takes part (API keys of people who may edit), over which movies, how, and how long; see polls.Load.
+
+    `edits`: the share of leases under which a marker is placed.
+    """
 
     url: str
     keys: Sequence[str]
@@ -62,6 +65,7 @@ class Contest:
     seconds: float
     ramp: float
     rate: float | None = None
+    edits: float = 1.0
     seed: int = 1
 
 
@@ -104,7 +108,8 @@ class Page:
         lease = await self._acquire(movie, due)
         if lease:
             await self._heartbeat(movie, lease)
-            await self._write(movie, lease)
+            if self._chance.random() < self._contest.edits:
+                await self._write(movie, lease)
             if self._chance.random() < self._mix.leave:
                 self._stale.append((movie, lease))
             else:

@@ -30,6 +30,9 @@ _SHORT_LEASES = {"TIPTRACE_LEASE_SECONDS": "4", "TIPTRACE_HEARTBEAT_SECONDS": "1
 @click.option("--seconds", type=click.FloatRange(0.5, 3600), default=10.0, show_default=True, help="To measure.")
 @click.option("--ramp", type=click.FloatRange(0, 600), default=2.0, show_default=True, help="Before that, uncounted.")
 @click.option("--rate", type=click.FloatRange(0.1, 100_000), help="Open loop: cycles a second, by a schedule.")
+@click.option(
+    "--edits", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Share of leases that edit once."
+)
 @processes_option
 @json_option
 @histogram_option
@@ -43,6 +46,7 @@ async def leases(
     seconds: float,
     ramp: float,
     rate: float | None,
+    edits: float,
     processes: int,
     as_json: bool,
     histogram: Path | None,
@@ -60,7 +64,7 @@ async def leases(
                 people = await add_people(runtime.stores, clients, may_edit=True)
                 wanted = await add_movies(runtime.stores, people[0].user_id, movies)
             keys = [person.api_key for person in people]
-            contest = Contest(measured.url, keys, wanted, mix, seconds, ramp, rate)
+            contest = Contest(measured.url, keys, wanted, mix, seconds, ramp, rate, edits)
             found, before, after = await put_on("service.bench.leases", contest, measured)
     except (TargetFailed, LoadFailed) as fault:
         raise click.ClickException(str(fault)) from None
@@ -80,6 +84,7 @@ def _report(contest: Contest, found: dict[str, Any], took: dict[str, Any], spend
         "movies": len(contest.movies),
         "mix": contest.mix,
         "loop": "closed" if contest.rate is None else f"open, {contest.rate:g} per second",
+        "edits": contest.edits,
         "seconds": contest.seconds,
         **took,
         "errors": found["errors"],
@@ -94,7 +99,7 @@ def _report(contest: Contest, found: dict[str, Any], took: dict[str, Any], spend
 
 def _print(report: dict[str, Any]) -> None:
     console = Console(highlight=False)
-    title = "{clients} pages, {movies} movies, {mix} mix, {loop} loop, {seconds:g} s".format(**report)
+    title = "{clients} pages, {movies} movies, {mix} mix, {edits:.0%} edit, {loop} loop, {seconds:g} s".format(**report)
     print_operations(console, title, report)
     for role, value in report["processor_ms_per_operation"].items():
         console.print(f"processor ms per operation, {role}: {value}")
