@@ -22,6 +22,7 @@ from typing import Any
 
 import structlog
 
+from service import metrics
 from service.bridge import Bridge
 from service.emf import metrics_told
 from service.local.connection import endpoint_of
@@ -46,7 +47,13 @@ class Service(Bridge):
 
     def __init__(self, settings: Settings, *, own: bool = True) -> None:
         """`own`: refuse a data folder on which another service runs; else join its emulator."""
-        super().__init__(self._answer, lifespan=self._open, max_body_bytes=MAX_BODY_BYTES, on_loop=self._in_place)
+        super().__init__(
+            self._answer,
+            lifespan=self._open,
+            max_body_bytes=MAX_BODY_BYTES,
+            on_loop=self._in_place,
+            on_refusal=metrics.refused,
+        )
         self.settings = settings
         self._own = own
         self._runtime: Runtime | None = None

@@ -65,7 +65,8 @@ class Bridge:
     `bridge.lifespan()` in its own lifespan, since servers tell only the outermost application. stall_seconds: how long
     a client may leave a chunk of a streamed response unread before the response is given up. on_loop: what
     answers a request of this ASGI scope on the loop, at most `on_loop_at_once` at a time; None for one that takes a
-    thread, as all do by default.
+    thread, as all do by default. on_refusal: told the status of each answer that the bridge gives itself, of which the
+    application learns nothing.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Bridge:
         stall_seconds: float = 30.0,
         on_loop: Callable[[Message], AsyncApp | None] | None = None,
         on_loop_at_once: int = 2048,
+        on_refusal: Callable[[int], None] = lambda status: None,
     ) -> None:
         self.lifespan: Callable[[], AbstractAsyncContextManager[Any]] = lifespan or nullcontext
         self._app = wsgi_app
@@ -89,6 +91,7 @@ class Bridge:
         self._max_body_bytes = max_body_bytes
         self._retry_after = retry_after
         self._stall_seconds = stall_seconds
+        self._on_refusal = on_refusal
         self._leaving: set[asyncio.Task[None]] = set()
         sys.setswitchinterval(min(sys.getswitchinterval(), HANDOVER_SECONDS))
 
@@ -129,6 +132,7 @@ class Bridge:
         except ClientLeft:
             return
         except BodyTooLarge as error:
+            self._on_refusal(413)
             await refuse(scope, receive, send, 413, code=error.code, message=str(error), unread=error.unread)
             return
         if place.full:
@@ -139,6 +143,7 @@ class Bridge:
         await self._converse(scope, receive, send, exchange, app)
 
     async def _overloaded(self, scope: Message, receive: Receive, send: Send, *, unread: int | None) -> None:
+        self._on_refusal(503)
         await refuse(
             scope,
             receive,
@@ -164,6 +169,7 @@ class Bridge:
             except Exception:
                 # Flask answers its own errors; this is one that even its error handler did not survive.
                 log.exception("wsgi_app_raised", method=scope["method"], path=scope["path"])
+                self._on_refusal(500)
                 await answer(send, 500, code="internal", message="Something went wrong on the server.")
                 return
             status, headers = exchange.head

@@ -85,6 +85,8 @@ LEASE_SECONDS = _gauge("lease_seconds", "The setting TIPTRACE_LEASE_SECONDS (D),
 HEARTBEAT_SECONDS = _gauge("heartbeat_seconds", "The setting TIPTRACE_HEARTBEAT_SECONDS (H)")
 SWEEP_SECONDS = _gauge("sweep_seconds", "The setting TIPTRACE_SWEEP_SECONDS")
 
+UNMATCHED = "(none)"
+"""The `route` of requests that no rule matched."""
 _answers: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
 
@@ -99,6 +101,11 @@ def answered(route: str, status: int, seconds: float) -> None:
         known = _answers[route, status] = (count, observe)
     known[0]()
     known[1](seconds)
+
+
+def refused(status: int) -> None:
+    """Count an answer that no route gave: the service was full, the body too large, or the application broke."""
+    HTTP_REQUESTS.labels(UNMATCHED, str(status)).inc()
 
 
 def caller(client_version: str | None, retry_reason: str | None) -> dict[str, str]:

@@ -12,7 +12,6 @@ from service import metrics
 from service.domain.ids import Ids
 
 _REQUEST_ID = re.compile(r"[0-9A-Za-z._-]{8,64}\Z")
-_UNMATCHED = "(none)"
 _PROBES = ("/healthz", "/readyz", "/metrics", "/resize-api/v1/ping")
 
 log = structlog.get_logger(__name__)
@@ -50,4 +49,4 @@ def install(app: Flask) -> None:
 
 def _route(asked: Request) -> str:
     """The rule that matched, not the path: there are only so many of them."""
-    return asked.url_rule.rule if asked.url_rule else _UNMATCHED
+    return asked.url_rule.rule if asked.url_rule else metrics.UNMATCHED

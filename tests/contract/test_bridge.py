@@ -197,7 +197,8 @@ async def test_overload_is_answered_503_with_a_time_to_come_back() -> None:
         await go.wait()
         return {}
 
-    bridge = Bridge(app, threads=1, waiting=1, retry_after=7)
+    told: list[int] = []
+    bridge = Bridge(app, threads=1, waiting=1, retry_after=7, on_refusal=told.append)
     waiting = Submissions(bridge, expected=2)
     async with client_of(bridge) as client:
         first = [asyncio.create_task(client.get("/")) for _ in range(2)]
@@ -210,6 +211,7 @@ async def test_overload_is_answered_503_with_a_time_to_come_back() -> None:
     assert refused.headers["retry-after"] == "7"
     assert refused.json()["error"] is True
     assert refused.json()["code"] == "overloaded"
+    assert told == [503]
 
 
 async def test_a_small_finished_response_takes_one_way_through_the_pool() -> None:

@@ -66,6 +66,10 @@ async def test_a_lab_mounts_the_service_and_a_person_signs_in_below_the_prefix(
             assert "path=/lab/;" in answer.headers["set-cookie"].lower() + ";"
             assert (await browser.post("/lab/api/check-api_key")).json()["user"]["user_name"] == "Ada"
             assert (await browser.get("/api/ver")).status_code == 404
+            large = await browser.post("/lab/api/check-api_key", content=b"x" * (service.asgi.MAX_BODY_BYTES + 1))
+            assert large.status_code == 413
+            told = (await browser.get("/lab/metrics")).text
+            assert 'tiptrace_http_requests_total{route="(none)",status="413"}' in told
 
 
 @pytest.mark.parametrize("mounted", [False, True])
