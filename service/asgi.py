@@ -26,13 +26,16 @@ from service import metrics
 from service.bridge import Bridge
 from service.emf import metrics_told
 from service.local.connection import endpoint_of
+from service.local.datadir import DataDirInUse
+from service.local.emulator import EmulatorFailed
 from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
+from service.queues import NotSetUp
 from service.runtime import Runtime, open_runtime
 from service.settings import Settings
 from service.web.app import build_app
 from service.web.application import Application
 from service.web.people import sign_in_link
-from service.web.signer import signer_of
+from service.web.signer import SecretMissing, signer_of
 from service.worker.pool import Pool
 from service.wsgi_exchange import AsyncApp
 
@@ -40,6 +43,10 @@ MAX_BODY_BYTES = 1 << 20
 """No request carries a movie: movies go to the object store."""
 
 log = structlog.get_logger(__name__)
+
+
+EXPECTED = (DataDirInUse, EmulatorFailed, SecretMissing, NotSetUp, OSError)
+"""Why a service does not start though nothing is wrong with it. The message is for a person."""
 
 
 class Service(Bridge):
@@ -53,8 +60,12 @@ class Service(Bridge):
             max_body_bytes=MAX_BODY_BYTES,
             on_loop=self._in_place,
             on_refusal=metrics.refused,
+            expected=EXPECTED,
         )
         self.settings = settings
+        self.failure: Exception | None = None
+        """Why it did not come up, if it did not."""
+        self._came_up = False
         self._own = own
         self._runtime: Runtime | None = None
         self._flask: Application | None = None
@@ -84,7 +95,17 @@ class Service(Bridge):
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Runtime]:
-        """Raises DataDirInUse, EmulatorFailed, SecretMissing."""
+        """Raises what is EXPECTED."""
+        try:
+            async with self._opened() as runtime:
+                self._came_up = True
+                yield runtime
+        except Exception as error:
+            self.failure = None if self._came_up else error
+            raise
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Runtime]:
         if self.settings.backend == "embedded":
             self._front = Storefront(signer_of(self.settings).secret)
         async with (

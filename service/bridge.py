@@ -66,7 +66,8 @@ class Bridge:
     a client may leave a chunk of a streamed response unread before the response is given up. on_loop: what
     answers a request of this ASGI scope on the loop, at most `on_loop_at_once` at a time; None for one that takes a
     thread, as all do by default. on_refusal: told the status of each answer that the bridge gives itself, of which the
-    application learns nothing.
+    application learns nothing. expected: failures of the lifespan whose message says all, so that no
+    traceback is logged.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Bridge:
         on_loop: Callable[[Message], AsyncApp | None] | None = None,
         on_loop_at_once: int = 2048,
         on_refusal: Callable[[int], None] = lambda status: None,
+        expected: tuple[type[Exception], ...] = (),
     ) -> None:
         self.lifespan: Callable[[], AbstractAsyncContextManager[Any]] = lifespan or nullcontext
         self._app = wsgi_app
@@ -92,6 +94,7 @@ class Bridge:
         self._retry_after = retry_after
         self._stall_seconds = stall_seconds
         self._on_refusal = on_refusal
+        self._expected = expected
         self._leaving: set[asyncio.Task[None]] = set()
         sys.setswitchinterval(min(sys.getswitchinterval(), HANDOVER_SECONDS))
 
@@ -115,7 +118,8 @@ class Bridge:
                 phase = "shutdown"
                 await receive()
         except Exception as error:
-            log.exception("lifespan_failed", phase=phase)
+            told = isinstance(error, self._expected)
+            log.error("lifespan_failed", phase=phase, error=str(error), exc_info=not told)
             await send({"type": f"lifespan.{phase}.failed", "message": f"{type(error).__name__}: {error}"})
         else:
             await send({"type": "lifespan.shutdown.complete"})

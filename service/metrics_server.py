@@ -11,7 +11,7 @@ from service.metrics import REGISTRY
 
 
 class CannotListen(Exception):
-    """The port for the metrics is not to be had."""
+    """A port is not to be had."""
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,10 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from service.cli.manners import data_option, ends_plainly, read_settings
-from service.cli.web_server import WebServer
+from service.cli.web_server import WebServer, listening
 from service.local.datadir import DataDirInUse, find_running
 from service.local.demo import Compared, DemoFailed, Placed, Student, compared
 from service.runtime import Runtime
+from service.settings import Settings
 from service.usecases import people
 from service.web.people import sign_in_link
 
@@ -40,8 +42,13 @@ async def demo(port: int, movie: Path | None, once: bool, data: Path | None) -> 
         raise DataDirInUse(settings.data, running)
     console = Console()
     # With --once nobody needs to know the port: any free one will do.
-    server = WebServer(settings, "127.0.0.1", 0 if once else port)
-    async with _served(server) as (runtime, closed):
+    with listening("127.0.0.1", 0 if once else port) as opened:
+        return await _shown(console, settings, opened, movie, once)
+
+
+async def _shown(console: Console, settings: Settings, opened: socket.socket, movie: Path | None, once: bool) -> int:
+    server = WebServer(settings)
+    async with _served(server, opened) as (runtime, closed):
         user_id, api_key = await _demo_user(runtime)
         address = server.address
         try:
@@ -58,12 +65,12 @@ async def demo(port: int, movie: Path | None, once: bool, data: Path | None) -> 
 
 
 @asynccontextmanager
-async def _served(server: WebServer) -> AsyncIterator[tuple[Runtime, asyncio.Task[None]]]:
+async def _served(server: WebServer, opened: socket.socket) -> AsyncIterator[tuple[Runtime, asyncio.Task[None]]]:
     """What a server that is up holds open, and the task that ends with it."""
-    serving = asyncio.create_task(server.serve())
+    serving = asyncio.create_task(server.serve(sockets=[opened]))
     try:
         if not await server.is_up(serving):
-            raise click.ClickException("The service did not start; the lines above say why.")
+            raise click.ClickException(server.failure)
         yield server.service.runtime, serving
     finally:
         server.should_exit = True

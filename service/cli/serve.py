@@ -11,7 +11,7 @@ import structlog
 from service.asgi import cores, worker_slots
 from service.cli.manners import data_option, ends_plainly, read_settings
 from service.cli.web_processes import serve_with
-from service.cli.web_server import WebServer, rest_memory
+from service.cli.web_server import WebServer, listening, rest_memory
 from service.cli.work import work
 from service.local.datadir import DataDirInUse, find_running
 from service.metrics_server import metrics_served
@@ -40,13 +40,16 @@ async def serve(host: str, port: int, workers: int | None, processes: int, data:
     if processes > 1:
         await serve_with(settings, host, port, processes, worker_slots(settings))
         return 0
-    server = WebServer(settings, host, port)
-    serving = asyncio.create_task(server.serve())
-    if await server.is_up(serving):
-        rest_memory()
-        click.echo(f"tiptrace is at {server.address} (Ctrl-C stops it)")
-    await serving
-    return 0 if server.started else 1
+    with listening(host, port) as opened:
+        server = WebServer(settings)
+        serving = asyncio.create_task(server.serve(sockets=[opened]))
+        if await server.is_up(serving):
+            rest_memory()
+            click.echo(f"tiptrace is at {server.address} (Ctrl-C stops it)")
+        await serving
+    if not server.started:
+        raise click.ClickException(server.failure)
+    return 0
 
 
 @click.command()

@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ import structlog
 
 import service
 from service.cli.child import READY, Order
-from service.cli.web_server import BACKLOG, address_of
+from service.cli.web_server import address_of, listening
 from service.local.connection import endpoint_of
 from service.runtime import make_everything
 from service.settings import Settings
@@ -41,22 +40,16 @@ log = structlog.get_logger()
 
 
 async def serve_with(settings: Settings, host: str, port: int, processes: int, slots: int) -> None:
-    """Serve until SIGTERM or SIGINT. Raises ClickException if the port is taken or a child does not come up."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as fault:
-        why = os.strerror(fault.errno) if fault.errno and fault.errno > 0 else fault.strerror
-        raise click.ClickException(f"{host}:{port} cannot be listened on: {why}.") from None
-    with listening, tempfile.TemporaryDirectory(prefix="tiptrace-metrics-") as counts:
+    """Serve until SIGTERM or SIGINT. Raises CannotListen, and ClickException if a child does not come up."""
+    with listening(host, port) as opened, tempfile.TemporaryDirectory(prefix="tiptrace-metrics-") as counts:
         async with endpoint_of(settings, own=True) as endpoint:
             if endpoint:
                 await make_everything(settings, endpoint=endpoint)  # else all children would at once
             data = str(settings.data)
-            orders = [Order(socket_fd=listening.fileno(), data=data)] * processes
+            orders = [Order(socket_fd=opened.fileno(), data=data)] * processes
             if slots:
                 orders.append(Order(slots=slots, data=data))
-            if not await Children(settings, orders, Path(counts)).run(address_of(listening)):
+            if not await Children(settings, orders, Path(counts)).run(address_of(opened)):
                 raise click.ClickException("The service did not start; the lines above say why.")
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import structlog
 import uvicorn
 
 from service.asgi import create_app
+from service.metrics_server import CannotListen
 from service.settings import Settings
 
 BACKLOG = 2048
@@ -62,6 +64,11 @@ class WebServer(uvicorn.Server):
         self._told = False
         self._up = asyncio.Event()
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop; returns too if it does not come up: see `started` and `failure`."""
+        with suppress(SystemExit):  # with which uvicorn would end the process from within a task
+            await super().serve(sockets)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._up.set()
@@ -72,6 +79,14 @@ class WebServer(uvicorn.Server):
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         return self.started and not serving.done()
+
+    @property
+    def failure(self) -> str:
+        """Why it did not come up, for a person."""
+        fault = self.service.failure
+        if isinstance(fault, OSError) and fault.filename:
+            return f"{fault.filename}: {fault.strerror}."
+        return str(fault) if fault else "The service did not start; the lines above say why."
 
     @property
     def address(self) -> str:
@@ -98,6 +113,19 @@ class WebServer(uvicorn.Server):
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop, number)
         yield
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens. Raises CannotListen, before anything else is started."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        opened = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as fault:
+        why = os.strerror(fault.errno) if fault.errno and fault.errno > 0 else fault.strerror
+        raise CannotListen(f"{host}:{port} cannot be listened on: {why}. Choose another with --port.") from None
+    with opened:
+        yield opened
 
 
 def address_of(listening: Any) -> str:

@@ -22,15 +22,15 @@ import uvicorn
 
 from service.local.durable import Durable, JournalDoesNotReplay
 from service.local.expiry import keep_deleting
-from service.local.journal import Journal, JournalDamaged
+from service.local.journal import EXIT_JOURNAL, Journal, JournalDamaged
 from service.local.journal_app import JournalApp
+from service.local.neighbours import OwnUserOnly
 
 SYNC_SECONDS = 1.0
 """How much a power cut can take: the journal is brought to the disk this often."""
 ORPHAN_SECONDS = 3.0
 """How long requests in flight may take to end after the parent has gone."""
 EXIT_GIVE_UP = 75
-EXIT_JOURNAL = 65
 
 log = structlog.get_logger(__name__)
 
@@ -75,6 +75,7 @@ async def serve(config: Config) -> None:
     server = Server(
         uvicorn.Config(
             served,
+            http=OwnUserOnly,
             lifespan="off",  # the emulator's own lifespan would open more ports and run start scripts
             log_config=None,
             access_log=False,
@@ -108,7 +109,10 @@ def give_up(reason: str) -> None:
 async def _keep_syncing(journal: Journal) -> None:
     while True:
         await asyncio.sleep(SYNC_SECONDS)
-        await asyncio.to_thread(journal.sync)
+        try:
+            await asyncio.to_thread(journal.sync)
+        except OSError as error:
+            log.error("journal_sync_failed", error=str(error))
 
 
 def main() -> int:

@@ -24,6 +24,6 @@ async def endpoint_of(settings: Settings, *, own: bool = False) -> AsyncIterator
     if running is not None:
         yield running.endpoint
         return
-    settings.data.mkdir(parents=True, exist_ok=True)
+    settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with Emulator(settings.data) as emulator:
         yield emulator.endpoint

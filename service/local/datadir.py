@@ -85,6 +85,8 @@ class DataDirLock:
 def write_endpoint(data_dir: Path, endpoint: Endpoint) -> None:
     """Put `DIR/endpoint.json` in its place, whole or not at all."""
     new = data_dir / "endpoint.json.new"
+    new.unlink(missing_ok=True)
+    new.touch(mode=0o600)
     new.write_text(json.dumps(asdict(endpoint)) + "\n", encoding="utf-8")
     new.replace(data_dir / "endpoint.json")
 

@@ -135,8 +135,8 @@ class Durable:
 
         Raises `StateUncertain` if it took effect in memory and is not in the journal, or may be half done.
         """
-        if b"\\ud" in body.lower() and not _is_text(body):
-            return _error("SerializationException", "A string holds half of a surrogate pair.")
+        if not _is_text(body):
+            return _error("SerializationException", "Send a JSON object in UTF-8, without half a surrogate pair.")
         async with self._lock:
             extra: Record = {}
             transaction = Transaction.parse(body) if op == "TransactWriteItems" else None
@@ -151,7 +151,10 @@ class Durable:
             if reply.status >= 500:
                 raise StateUncertain(f"{op} was answered with {reply.status}: it may be half done.")
             if reply.status == 200:
-                self._keep(DYNAMODB + op, body, extra)
+                try:
+                    self._keep(DYNAMODB + op, body, extra)
+                except (AttributeError, KeyError, TypeError, ValueError) as error:  # it took effect, whatever it is
+                    raise StateUncertain(f"{op} was answered with 200 and makes no sense.") from error
             return reply
 
     async def setting(self, record: Record, host: bytes) -> Reply:
@@ -195,10 +198,16 @@ class Durable:
             async with self._lock:
                 await made.end(self._touched)
                 new.append(encode({"at": self._clock(), "records": new.records + 1}))
-                self.journal.give_way(new)
-                self.snapshots += 1
+                self.journal.shadow(new)
+                self._touched = None
                 self._grown = False
+            await asyncio.to_thread(new.sync)  # so that no cut of the power finds half of it in the journal's place
+            async with self._lock:
+                self.journal.give_way()
+                self.snapshots += 1
         except BaseException:
+            self.journal.forsake()
+            self._grown = True
             new.discard()
             raise
         await asyncio.to_thread(self.journal.sync)
@@ -279,14 +288,19 @@ class Durable:
 
 
 def _is_text(body: bytes) -> bool:
-    """Whether all strings of a JSON text can be written in UTF-8. Others the emulator stores and cannot return."""
+    """Whether this can be a JSON object in UTF-8, all strings of which can be written in it too.
+
+    Others the emulator takes in some cases, and cannot return, or this journal not repeat.
+    """
     try:
-        json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
+        text = body.decode("utf-8")
+        if "\\ud" in text.lower():
+            json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8")
+    except UnicodeError:
         return False
     except ValueError:
         pass  # no JSON at all: the emulator says so
-    return True
+    return text.lstrip()[:1] == "{" and "\0" not in text
 
 
 def _json_headers(target: str, host: bytes) -> exchange.Headers:

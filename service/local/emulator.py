@@ -20,6 +20,7 @@ import structlog
 
 import service
 from service.local.datadir import HEALTH, DataDirLock, Endpoint, write_endpoint
+from service.local.journal import EXIT_JOURNAL
 
 START_SECONDS = 300.0
 """How long a start may take, the journal's replay included (12,000 items a second). A death is noticed at once."""
@@ -94,7 +95,7 @@ class Emulator:
         """Lock the directory, start the child, wait until it answers. On failure nothing is left behind."""
         await asyncio.to_thread(self._lock.acquire)
         try:
-            (self.data_dir / "objects").mkdir(exist_ok=True)
+            (self.data_dir / "objects").mkdir(exist_ok=True, mode=0o700)
             self._socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
             self._port = self._socket.getsockname()[1]
             await self._launch()
@@ -178,7 +179,10 @@ class Emulator:
         code = process.returncode
         how = f"did not answer within {START_SECONDS:.0f} s" if code is None else f"ended with exit code {code}"
         await self._end_child(kill=True)
-        raise EmulatorFailed(f"The embedded emulator {how}. The end of {self.log_path}:\n{_tail(self.log_path)}")
+        tail = _tail(self.log_path)
+        if code == EXIT_JOURNAL and (reason := _reason(tail)):
+            raise EmulatorFailed(reason)
+        raise EmulatorFailed(f"The embedded emulator {how}. The end of {self.log_path}:\n{tail}")
 
     async def _watch(self) -> None:
         """Replace a child that dies. If no successor comes up, close the port, so that callers are told."""
@@ -243,6 +247,16 @@ def _remove_unfinished(objects: Path) -> None:
     for path in objects.rglob("*.tmp"):
         if path.is_file() and not path.with_name(path.name + ".meta.json").exists():
             path.unlink()
+
+
+def _reason(tail: str) -> str:
+    """What the child said about the journal before it ended, for a person; empty if it said nothing."""
+    for line in reversed(tail.splitlines()):
+        with suppress(ValueError):
+            told = json.loads(line)
+            if isinstance(told, dict) and told.get("event") == "journal_unusable":
+                return str(told["reason"])
+    return ""
 
 
 def _tail(path: Path, lines: int = 20) -> str:

@@ -5,8 +5,8 @@ One line is one record: ``crc32 (8 hex digits), space, JSON object, newline``. T
 What is promised
     * `Journal.append` returns after the record was handed to the operating system by one ``write``. From then on it
       survives any death of the process, ``kill -9`` included.
-    * A power cut or a kernel crash can take the records of the last `sync_seconds` (1 s by default, see `sync`): the
-      file is fsynced in a group, not once per record.
+    * A power cut or a kernel crash can take the records of the last `sync_seconds` (1 s by default, see `sync`) and of
+      as long as the disk takes for it, and none from between them: the file is fsynced in a group, not once per record.
     * `Journal.give_way` is atomic: after a death at any moment the old journal or the new one stands there, whole.
     * A last line that was not written whole is dropped when the file is opened, and `Journal.dropped_bytes` says so.
       It was never acknowledged. A bad line with a good one after it is damage: `JournalDamaged`, and nothing is used.
@@ -20,6 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+EXIT_JOURNAL = 65
+"""With which a process ends that cannot use its journal."""
 Record = dict[str, Any]
 """A JSON object. What its fields mean is the affair of the one who appends it."""
 
@@ -96,6 +98,7 @@ class Journal:
         self._fd = -1
         self._unsynced = False
         self._renamed = False
+        self._heir: Successor | None = None
 
     def records(self) -> Iterator[Record]:
         """Open the file (an absent one is created empty), yield its records, cut off a torn tail, stand at the end."""
@@ -126,6 +129,11 @@ class Journal:
             raise JournalUnwritable(f"The journal {self.path} cannot be written: {error}") from error
         self.size += len(line)
         self._unsynced = True
+        if self._heir is not None:
+            try:
+                self._heir.append(line)
+            except OSError:  # it does not become the journal then
+                self._heir = None
 
     def sync(self) -> None:
         """Bring all appended records to the disk (fsync). Blocks; safe to call from another thread beside `append`."""
@@ -140,21 +148,32 @@ class Journal:
         """An empty file that can take this journal's place later. Raises OSError."""
         return Successor(self.path.with_suffix(".new"))
 
-    def give_way(self, successor: "Successor") -> None:
-        """Go on with this file in the place of the old one, atomically. Call `sync` soon: it is not on the disk yet.
+    def shadow(self, successor: "Successor") -> None:
+        """Append every record to this file too, which holds all that went before. Until `give_way` this one counts."""
+        self._heir = successor
+
+    def forsake(self) -> None:
+        """Append to no other file."""
+        self._heir = None
+
+    def give_way(self) -> None:
+        """Go on with the shadow in the place of the old file, atomically. Bring it to the disk first.
 
         Raises OSError with the old journal untouched and still open.
         """
-        successor.flush()
-        fd = os.open(successor.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        heir, self._heir = self._heir, None
+        if heir is None:
+            raise OSError("the new journal could not be written")
+        heir.flush()
+        fd = os.open(heir.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
-            successor.path.replace(self.path)
+            heir.path.replace(self.path)
             os.dup2(fd, self._fd, inheritable=False)  # one step, so that a sync in another thread sees no closed fd
         finally:
             os.close(fd)
-        successor.close()
-        self.size = successor.size
+        self.size = heir.size
         self._unsynced = self._renamed = True
+        heir.close()
 
     def close(self) -> None:
         """Bring everything to the disk and close the file."""
@@ -180,8 +199,7 @@ class Successor:
         self.size = 0
         """Bytes that were appended."""
         self.records = 0
-        self._file = path.open("wb")
-        os.fchmod(self._file.fileno(), 0o600)
+        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb")
 
     def append(self, line: bytes) -> None:
         """Add one line from `encode` or `frame`. Raises OSError."""

@@ -68,13 +68,12 @@ class Snapshot:
                 self._write("DeleteItem", f'{{"TableName":{name},"Key":{key}}}')
             else:
                 self._write("PutItem", f'{{"TableName":{name},"Item":{_compact(item)}}}')
-            await self._rest()
+            await self._let_others()
 
     async def end(self, touched: Touched) -> None:
         """The last of it, during which nothing may be written. Raises `SnapshotRefused`, OSError."""
         if self._retained.requests() != self._shapes:
             raise SnapshotRefused("A table, queue or bucket was changed meanwhile.")
-        self._hurry = True
         await self.catch_up(touched)
         await self._write_tokens()
 
@@ -84,7 +83,7 @@ class Snapshot:
             if used not in self._tokens:
                 self._tokens.add(used)
                 self._new.append(encode(record))
-                await self._rest()
+                await self._let_others()
 
     def _put(self, table: str, items: Sequence[str]) -> None:
         puts = ",".join(f'{{"PutRequest":{{"Item":{item}}}}}' for item in items)
@@ -98,6 +97,12 @@ class Snapshot:
         worked = time.monotonic() - self._since
         if worked > TURN_SECONDS and not self._hurry:
             await asyncio.sleep(worked)
+            self._since = time.monotonic()
+
+    async def _let_others(self) -> None:
+        """Have what waits done once, and not more: whoever writes without a pause must not get ahead of us."""
+        if time.monotonic() - self._since > TURN_SECONDS:
+            await asyncio.sleep(0)
             self._since = time.monotonic()
 
 
@@ -120,11 +125,15 @@ def touched_by(op: str, request: Mapping[str, Any], table_keys: Mapping[str, lis
     elif op == "BatchWriteItem":
         for table, writes in request["RequestItems"].items():
             for write in writes:
-                put, delete = write.get("PutRequest"), write.get("DeleteRequest")
-                touch(table, item=put["Item"]) if put else touch(table, key=delete["Key"])
+                if put := write.get("PutRequest"):
+                    touch(table, item=put["Item"])
+                elif delete := write.get("DeleteRequest"):
+                    touch(table, key=delete["Key"])
     elif op == "TransactWriteItems":
         for action in request["TransactItems"]:
             for kind, write in action.items():
+                if not write:
+                    continue
                 if kind == "Put":
                     touch(write["TableName"], item=write["Item"])
                 elif kind != "ConditionCheck":

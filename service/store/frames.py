@@ -88,6 +88,10 @@ class Frames:
         return Put(FRAMES, item if edit_seq is None else {**item, "edit_seq": edit_seq}, condition)
 
     @staticmethod
+    def marker_map_check(movie_id: str, condition: Condition) -> Check:
+        return Check(FRAMES, {"movie_id": movie_id, "frame_number": MARKER_MAP}, condition)
+
+    @staticmethod
     def traced_write(
         fence: Fence,
         frame_number: int,

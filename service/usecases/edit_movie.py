@@ -49,8 +49,8 @@ async def put_frame_trackpoints(
 ) -> Movie:
     """Replace one frame's whole set of points; those that moved count as placed. Later frames need tracing again.
 
-    The frame and the markers are read together with the row, so either may be older than it. Hence each is written on
-    the condition that it is still what was read.
+    The frame and the markers are read together with the row, so either may be older than it. Hence nothing is
+    written unless both are still what was read.
     """
 
     async def plan(movie: Movie, read: Frames) -> tuple[Update, list[Write]]:
@@ -63,10 +63,12 @@ async def put_frame_trackpoints(
         points = unmoved_kept(sent, frame_shows(movie, stored, known)) if stored else sent
         time = stored.get("time") if stored else None  # a frame keeps its timestamp
         seq = movie.edit_seq + 1
-        same = when.frame_is_as_read(stored)
+        same, same_map = when.frame_is_as_read(stored), when.frame_is_as_read(map_item)
         writes: list[Write] = [stores.frames.placed_write(movie_id, frame_number, points, seq, time, same)]
         if labels != known or unwritten:
-            writes.append(stores.frames.marker_map_write(movie_id, labels, seq, when.frame_is_as_read(map_item)))
+            writes.append(stores.frames.marker_map_write(movie_id, labels, seq, same_map))
+        else:
+            writes.append(stores.frames.marker_map_check(movie_id, same_map))
         return Update(set={"needs_retracing": 1}), writes
 
     edit = _Edit(stores, actor, movie_id, lease_id, course_id, intent)

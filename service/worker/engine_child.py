@@ -167,7 +167,7 @@ def _trace(task: TraceTask, send: Send) -> None:
     video_path = task.folder / "traced.mp4"
     known = {frame.number: frame.points for frame in task.known}
     limits = Limits(max_pixels=task.max_pixels, max_frames=task.max_frames)
-    last = -1
+    last, earlier, lost_earlier = -1, 0, 0
     try:
         if follower.must_look_back:
             follower.look_back(task.source, limits=limits, on_frame=_backward_progress(send, follower))
@@ -197,6 +197,9 @@ def _trace(task: TraceTask, send: Send) -> None:
                     continue
                 places = known.get(frame.number, {})
                 spots = [places.get(p.marker_id) for p in task.markers]
+                if task.frame_start <= frame.number <= task.frame_end:  # traced by an earlier attempt
+                    earlier += 1
+                    lost_earlier += sum(1 for spot in spots if spot is not None and spot[2] == 0)
                 if all(spot is None for spot in spots):
                     draw(frame)
                 else:
@@ -212,7 +215,8 @@ def _trace(task: TraceTask, send: Send) -> None:
     outbox.flush()
     if last < task.frame_end:
         raise MovieCutOff(last=max(0, last), promised=promised)
-    send(Done({"frames": outbox.sent, "lost": outbox.lost}, {"labelled": video_path}))
+    counted = {"frames": earlier + outbox.sent, "lost": lost_earlier + outbox.lost}
+    send(Done(counted, {"labelled": video_path}))
 
 
 def _backward_progress(send: Send, follower: Any) -> Callable[[], None]:

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from service import metrics
 from service.cli import main
 from service.local.emulator import Emulator
+from service.local.journal import encode
 from service.metrics_server import metrics_served
 from tests.support.emulator import emulator_in_thread
 
@@ -156,12 +157,27 @@ async def test_serve_answers_until_it_is_told_to_stop_and_a_second_one_says_so(t
         assert await asyncio.wait_for(process.wait(), 60) == 0
 
 
-async def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("serve",), ("serve", "--processes", "2"), ("demo",)], ids=" ".join)
+async def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
     taken = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     port = str(taken.sockets[0].getsockname()[1])
     async with taken:
-        code, _, err = await told("serve", "--port", port, "--processes", "2", "--data", str(tmp_path))
-    assert (code, err) == (1, f"Error: 127.0.0.1:{port} cannot be listened on: Address already in use.\n")
+        code, _, err = await told(*command, "--port", port, "--data", str(tmp_path))
+    said = f"Error: 127.0.0.1:{port} cannot be listened on: Address already in use. Choose another with --port.\n"
+    assert (code, err) == (1, said)
+
+
+async def test_a_folder_that_cannot_be_used_is_said_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "tables.journal").write_bytes(b"not a journal\n" + encode({"journal": 1, "at": 0}))
+    code, _, err = await typed("serve", "--port", "0", "--data", str(tmp_path))
+    assert (code, err.splitlines()[-1].partition(" is damaged at line 1 ")[0]) == (
+        1,
+        f"Error: The journal {tmp_path}/tables.journal",
+    )
+    nowhere = tmp_path / "tables.journal" / "below a file"
+    code, _, err_there = await typed("serve", "--port", "0", "--data", str(nowhere))
+    assert (code, err_there.splitlines()[-1]) == (1, f"Error: {nowhere}: Not a directory.")
+    assert "Traceback" not in err + err_there
 
 
 async def test_the_demonstration_agrees_with_the_known_truth(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from service.local import exchange
 from service.local.durable import Durable
 from service.local.emulator import Emulator, EmulatorFailed
 from service.local.expiry import delete_expired
-from service.local.journal import Journal
+from service.local.journal import Journal, Successor
 from service.local.snapshot import scan
 from tests.support.writers import TABLE, client, create_table, items
 
@@ -315,6 +315,81 @@ async def test_a_transaction_made_while_a_new_journal_is_made_is_known_after_a_d
         assert (await machine.ask("TransactWriteItems", **request))[0] == 200
     sums = [item["n"]["N"] for item in await machine.table() if item["k"]["S"] == "sum"]
     assert sums == [str(len(tokens))], "none was made again"
+
+
+async def test_what_is_written_while_a_new_journal_goes_to_the_disk_is_in_both(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cut of the power may find either: the new one takes the place of the old one only when it is whole on disk."""
+    loop, synced, whole = asyncio.get_running_loop(), Successor.sync, []
+
+    async def put(number: int) -> None:
+        assert (await machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": f"late {number}"}}))[0] == 200
+
+    def sync(new: Successor) -> None:
+        synced(new)
+        whole.append(b'"records":' in new.path.read_bytes())
+        asyncio.run_coroutine_threadsafe(put(len(whole)), loop).result(10)
+        assert machine.path.stat().st_ino != new.path.stat().st_ino, "the old one is still in its place"
+
+    await put(0)
+    monkeypatch.setattr(Successor, "sync", sync)
+    await machine.durable.snapshot()
+    assert whole == [False, True]
+    before = await machine.table()
+    assert len(before) == 3
+    await machine.die()
+    assert await machine.table() == before
+
+
+@pytest.mark.parametrize("deed", ["append", "sync", "flush"])
+async def test_a_disk_that_takes_no_new_journal_leaves_the_old_one_in_use(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    await machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": "early"}})
+    monkeypatch.setattr(Successor, deed, full)
+    await machine.durable.snapshot()
+    assert (machine.durable.snapshots, machine.path.with_suffix(".new").exists()) == (0, False)
+    await machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": "later"}})
+    await machine.die()
+    assert len(await machine.table()) == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"TableName": "ledger"}'.encode("utf-16"),
+        '{"TableName": "ledger"}'.encode("utf-16-le"),
+        '{"TableName": "ledger"}'.encode("utf-8-sig"),
+        b'{"TableName": "\xed\xa0\x80"}',
+        b'{"TableName": "\\ud800"}',
+        b"[]",
+        b"\xff",
+        b"",
+    ],
+)
+async def test_what_is_no_json_object_in_utf_8_is_refused_and_not_kept(machine: Machine, body: bytes) -> None:
+    size = machine.durable.journal.size
+    for op in ("PutItem", "TransactWriteItems"):
+        assert (await machine.durable.dynamodb(op, body)).status == 400
+    assert machine.durable.journal.size == size
+
+
+async def test_an_empty_request_of_a_batch_does_no_harm_while_a_new_journal_is_made(machine: Machine) -> None:
+    for number in range(600):
+        await machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": f"item {number}"}})
+    snapshot = asyncio.create_task(machine.durable.snapshot())
+    await asyncio.sleep(0)
+    put = {"PutRequest": {"Item": {"k": {"S": "in the same batch"}}}}
+    status, _ = await machine.ask("BatchWriteItem", RequestItems={TABLE: [put, {}]})
+    await snapshot
+    before = await machine.table()
+    assert len(before) == 600 + (status == 200)
+    await machine.die()
+    assert await machine.table() == before
 
 
 async def test_a_table_that_comes_while_a_new_journal_is_made_keeps_the_old_one_in_use(machine: Machine) -> None:

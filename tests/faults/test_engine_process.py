@@ -65,6 +65,7 @@ async def test_a_stop_hands_over_what_there_is_with_a_checkpoint_from_which_the_
         rest = await outputs(engine, task(tmp_path, checkpoint=checkpoint, resume_after=done[-1] if done else None))
     assert done + numbers(rest) == list(range(FRAMES))
     assert isinstance(rest[-1], Done)
+    assert rest[-1].result["frames"] == FRAMES, "of the trace, not of its last attempt"
 
 
 async def test_a_reader_that_leaves_in_mid_trace_frees_the_engine_for_the_next_task(tmp_path: Path) -> None:

@@ -345,3 +345,21 @@ async def test_an_edit_that_read_what_another_edit_changed_since_is_planned_agai
     assert (frame["trackpoints"][0]["placed"], frame["edit_seq"]) == ("trace" if elsewhere else "user", 2)
     labels = {entry["label"] for entry in (await lab.stores.frames.markers(movie_id)).values()}
     assert labels == {"Apex", "Leaf", *(p["label"] for p in POINTS), *(p["label"] for p in bud)}
+
+
+async def test_points_are_not_placed_for_a_marker_that_another_edit_renamed_meanwhile(lab: Lab) -> None:
+    ada = await lab.person("Ada")
+    movie_id = await lab.ready_movie(ada)
+    lease = (await acquire(lab.stores, ada, movie_id)).lease
+    assert lease is not None
+
+    async def rename() -> None:
+        await edit_movie.rename_marker(lab.stores, ada, movie_id, lease.lease_id, "Apex", "Tip")
+
+    MEANWHILE[movie_id] = rename
+    behind = Behind(**{field.name: getattr(lab.stores, field.name) for field in fields(Stores)})
+    points = [{"label": "Apex", "x": 10, "y": 20}]
+    await edit_movie.put_frame_trackpoints(behind, ada, movie_id, lease.lease_id, 3, points)
+    (placed,) = (await lab.frames(movie_id))[3]["trackpoints"]
+    markers = await lab.stores.frames.markers(movie_id)
+    assert (markers[placed["marker_id"]]["label"], markers["id-Apex"]["label"]) == ("Apex", "Tip")

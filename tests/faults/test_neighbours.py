@@ -1,0 +1,74 @@
+"""Other users of the machine: the embedded database answers none of them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from service.local import neighbours
+from service.local.emulator import Emulator
+
+
+@pytest.fixture
+def connection() -> Iterator[tuple[int, int]]:
+    """The ports of both ends of a connection of our own."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as ours,
+        server.accept()[0],
+    ):
+        yield ours.getsockname()[1], server.getsockname()[1]
+
+
+def test_the_kernel_tells_whose_a_connection_is(connection: tuple[int, int]) -> None:
+    theirs, ours = connection
+    assert neighbours.user_of(theirs, ours) == os.geteuid()
+    assert neighbours.user_of(ours, theirs) == os.geteuid(), "the other end is ours too"
+    assert neighbours.user_of(theirs, 1) is None
+    assert neighbours.is_welcome(theirs, ours)
+    assert not neighbours.is_welcome(theirs, 1)
+
+
+@pytest.mark.parametrize(("user", "welcome"), [(4711, True), (0, True), (4712, False), (None, False)])
+def test_only_our_own_user_and_the_systems_are_let_in(
+    monkeypatch: pytest.MonkeyPatch, user: int | None, welcome: bool
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(neighbours, "user_of", lambda *_: user)
+    assert neighbours.is_welcome(1, 2) is welcome
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as somebody else")
+def test_another_user_of_the_machine_gets_no_answer(emulator: Emulator) -> None:
+    port = int(emulator.endpoint.rpartition(":")[2])
+    assert [_answered(port, as_user=user) for user in (0, pwd.getpwnam("nobody").pw_uid)] == [True, False]
+
+
+def _answered(port: int, *, as_user: int) -> bool:
+    """Does a process of this user get any byte out of the emulator?"""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setuid(as_user)
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
+                asking.sendall(b"GET /_tiptrace/health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+                code = 0 if asking.recv(1) else 1
+        except ConnectionError:
+            code = 1
+        except BaseException:
+            code = 2
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 1)
+    return code == 0
+
+
+async def test_what_lies_in_the_data_folder_is_its_owners_alone(emulator: Emulator) -> None:
+    modes = {path.name: path.stat().st_mode & 0o077 for path in emulator.data_dir.iterdir()}
+    assert modes["tables.journal"] == modes["endpoint.json"] == modes["objects"] == 0
