@@ -7,16 +7,20 @@ import os
 import re
 import signal
 from contextlib import aclosing
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
 
-from service.domain.job import STRATEGIES, Chunk, Done, InspectTask, Output, Point, Stopped, TraceTask
+from service.domain.job import STRATEGIES, Chunk, Done, InspectTask, KnownFrame, Output, Point, Stopped, TraceTask
 from service.usecases.workplace import JobFailed
 from service.worker import engine as engine_module
 from service.worker.bare_spawn import NEEDED, NEEDED_KINDS
 from service.worker.engine import Engine
 from tests.support import uploads
+from tracer.media import open_movie
+from tracer.model import Marker, TraceRequest
+from tracer.retrace import Retrace
 
 FRAMES = 120
 
@@ -65,7 +69,23 @@ async def test_a_stop_hands_over_what_there_is_with_a_checkpoint_from_which_the_
         rest = await outputs(engine, task(tmp_path, checkpoint=checkpoint, resume_after=done[-1] if done else None))
     assert done + numbers(rest) == list(range(FRAMES))
     assert isinstance(rest[-1], Done)
-    assert rest[-1].result["frames"] == FRAMES, "of the trace, not of its last attempt"
+
+
+async def test_a_trace_that_goes_on_from_a_checkpoint_tells_of_all_its_frames(tmp_path: Path) -> None:
+    whole = task(tmp_path)
+    ((marker_id, label, _, x, y),) = [astuple(point) for point in whole.markers]
+    follower = Retrace(TraceRequest((Marker(marker_id, label, x, y),), 0, FRAMES - 1, 0))
+    with open_movie(whole.source) as movie:
+        for frame in movie.frames():
+            follower.step(frame)
+            if frame.number == 49:
+                break
+    known = tuple(KnownFrame(n, {"a": (x, y, int(n != 7))}) for n in range(50))
+    async with Engine() as engine:
+        found = await outputs(engine, replace(whole, checkpoint=follower.save(), resume_after=49, known=known))
+    assert numbers(found) == list(range(50, FRAMES))
+    assert isinstance(found[-1], Done)
+    assert (found[-1].result["frames"], found[-1].result["lost"]) == (FRAMES, 1)
 
 
 async def test_a_reader_that_leaves_in_mid_trace_frees_the_engine_for_the_next_task(tmp_path: Path) -> None:
