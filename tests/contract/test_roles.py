@@ -159,7 +159,7 @@ async def test_the_roles_allow_hardly_more_than_was_done(deployment: Deployment)
         for one in (deployment.web, deployment.worker)
     }
     # On AWS the queue is found by its name, which the embedded default knows. A signed form is no call. The sweeper
-    # sends, ECS protects, and a worker that reads much at once has it put together: none of it comes about in this walk.
+    # sends, ECS protects, and what a worker reads much of at once is put together: nothing of it is in this walk.
     assert idle == {
         "WebRole": {"sqs:GetQueueUrl", "s3:PutObject"},
         "WorkerRole": {"sqs:GetQueueUrl", "sqs:SendMessage", "ecs:UpdateTaskProtection", "dynamodb:BatchGetItem"},
