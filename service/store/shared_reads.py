@@ -67,10 +67,17 @@ class SharedReads(Generic[K, T]):
         taken = {key: self._asked.pop(key) for key in list(self._asked)[: self._most]}
         try:
             found = await self._read(list(taken)) if taken else {}
-        except Exception as error:  # everybody who waits is told
+        except asyncio.CancelledError:
+            for answers in taken.values():
+                for answer in _waiting(answers):
+                    answer.cancel()
+            raise
+        except BaseException as error:  # everybody who waits is told, of whatever kind it is
             for answers in taken.values():
                 for answer in _waiting(answers):
                     answer.set_exception(error)
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                raise
         else:
             for key, answers in taken.items():
                 for answer in _waiting(answers):

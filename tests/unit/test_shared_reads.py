@@ -147,3 +147,23 @@ async def test_a_read_that_fails_alone_lets_the_others_go_on() -> None:
     answers = await asyncio.gather(*(shared.get(key) for key in "ab"), return_exceptions=True)
     assert isinstance(answers[0], LookupError)
     assert answers[1] == 0
+
+
+class Ended(BaseException):
+    """What is no Exception, and must reach whoever waits all the same."""
+
+
+@pytest.mark.parametrize(("fault", "told"), [(Ended, Ended), (asyncio.CancelledError, asyncio.CancelledError)])
+async def test_whatever_ends_a_read_nobody_waits_for_ever(
+    fault: type[BaseException], told: type[BaseException]
+) -> None:
+    async def ending(_: Sequence[str]) -> dict[str, int]:
+        raise fault
+
+    shared = SharedReads(ending)
+    waiting = [asyncio.create_task(shared.get_all(["a", "b"])) for _ in range(3)]
+    done, late = await asyncio.wait(waiting, timeout=5)
+    assert (len(done), late) == (3, set())
+    for task in done:
+        with pytest.raises(told):
+            task.result()
