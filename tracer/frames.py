@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracer.geometry import View, turned_size
-from tracer.planes import Planes, of_picture
+from tracer.planes import Planes, of_picture, reformatted
 
 # Pictures are uint8 throughout; OpenCV's own annotations know no more than "some number".
 Gray = npt.NDArray[Any]
@@ -90,9 +90,9 @@ class Frame:
 
     def bgr(self) -> Bgr:
         """The analysis frame in colour: uint8 (frame_height, frame_width, 3), blue first."""
-        width, height = turned_size(self.view.frame_width, self.view.frame_height, self.view.rotation)
-        way = "AREA" if width < self._picture.width else "BICUBIC"
-        small = self._picture.reformat(width=width, height=height, format="bgr24", interpolation=way)
+        size = turned_size(self.view.frame_width, self.view.frame_height, self.view.rotation)
+        way = "AREA" if size[0] < self._picture.width else "BICUBIC"
+        small = reformatted(self._picture, "bgr24", size, interpolation=way)
         return _upright(small.to_ndarray(), self.view.rotation)
 
     def planes(self) -> Planes:
@@ -115,7 +115,7 @@ def luma(picture: av.VideoFrame) -> Gray:
     plane = picture.planes[0] if picture.planes else None
     bits = _plain_luma_bits(picture.format.name)
     if plane is None or bits == 0 or plane.line_size <= 0:
-        return picture.reformat(format="gray").to_ndarray()
+        return reformatted(picture, "gray").to_ndarray()
     if bits == 8:
         rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
         return rows[: picture.height, : picture.width]
@@ -126,7 +126,7 @@ def luma(picture: av.VideoFrame) -> Gray:
 def _chroma_planes(picture: av.VideoFrame) -> list[npt.NDArray[Any]]:
     """U and V as stored, at whatever size they have; only 8-bit planar 4:2:0 is read without a conversion."""
     if picture.format.name not in ("yuv420p", "yuvj420p"):
-        picture = picture.reformat(format="yuv420p")
+        picture = reformatted(picture, "yuv420p")
     size = ((picture.height + 1) // 2, (picture.width + 1) // 2)
     planes = (np.frombuffer(memoryview(p), np.uint8).reshape(-1, p.line_size) for p in picture.planes[1:3])
     return [plane[: size[0], : size[1]] for plane in planes]

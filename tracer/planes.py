@@ -25,6 +25,16 @@ class Planes(NamedTuple):
     v: Plane
 
 
+def reformatted(picture: av.VideoFrame, pixels: str, size: tuple[int, int] | None = None, **how: Any) -> av.VideoFrame:
+    """The picture with other pixels and, if given, at another (width, height), computed in this thread alone.
+
+    Left to itself the converter starts a thread for each core of the machine.
+    """
+    width, height = size or (None, None)
+    same: av.VideoFrame = picture.reformat(width=width, height=height, format=pixels, threads=1, **how)
+    return same
+
+
 def of_picture(picture: av.VideoFrame, size: tuple[int, int], rotation: int) -> Planes:
     """A decoded picture at (width, height) `size` before its clockwise turn by `rotation`.
 
@@ -35,7 +45,7 @@ def of_picture(picture: av.VideoFrame, size: tuple[int, int], rotation: int) -> 
         planes = [_rows(picture, n) for n in range(3)]
     else:
         way = "AREA" if width < picture.width else "BILINEAR"
-        same = picture.reformat(width=width, height=height, format="yuv420p", interpolation=way, dst_color_range="MPEG")
+        same = reformatted(picture, "yuv420p", size, interpolation=way, dst_color_range="MPEG")
         planes = [_rows(same, n) for n in range(3)]
     half = ((width + 1) // 2, (height + 1) // 2)
     turned = [_turned(_sized(plane, s), rotation) for plane, s in zip(planes, (size, half, half), strict=True)]

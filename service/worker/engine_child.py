@@ -5,6 +5,7 @@ The tracer is imported late, after limits and thread counts are set. Everything 
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -93,9 +94,19 @@ def perform(task: InspectTask | TraceTask) -> None:
     except MemoryError:
         send(Failed("out_of_memory", {}))
     except Exception as error:
-        no_memory = isinstance(error, cv2.error) and error.code == cv2.Error.StsNoMem
-        code = "out_of_memory" if no_memory else "internal"
+        code = "out_of_memory" if _lacks_memory(error) else "internal"
         send(Failed(code, {}, traceback.format_exc()))
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """A thread needs memory too: where there is none for another, Python and libav say so each in its own way."""
+    import cv2
+
+    return (
+        (isinstance(error, cv2.error) and error.code == cv2.Error.StsNoMem)
+        or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+        or (isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.ENOMEM))
+    )
 
 
 class _Stop(Exception):

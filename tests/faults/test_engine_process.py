@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import signal
+import subprocess
+import sys
 from contextlib import aclosing
 from dataclasses import astuple, replace
 from pathlib import Path
 
+import av
 import pytest
 
 from service.domain.job import STRATEGIES, Chunk, Done, InspectTask, KnownFrame, Output, Point, Stopped, TraceTask
@@ -17,6 +21,7 @@ from service.usecases.workplace import JobFailed
 from service.worker import engine as engine_module
 from service.worker.bare_spawn import NEEDED, NEEDED_KINDS
 from service.worker.engine import Engine
+from service.worker.engine_child import _lacks_memory
 from tests.support import uploads
 from tracer.media import open_movie
 from tracer.model import Marker, TraceRequest
@@ -127,7 +132,7 @@ async def test_the_child_holds_no_secrets_and_still_finds_its_interpreter(
 
 
 HOSTILE = {
-    "memory": (uploads.greedy, Engine(megabytes=240), "out_of_memory"),
+    "memory": (uploads.greedy, Engine(megabytes=280), "out_of_memory"),
     "time": (uploads.slow, Engine(seconds=1.5), "took_too_long"),
 }
 
@@ -147,6 +152,27 @@ async def test_a_hostile_file_meets_the_childs_limits_in_an_inspection_and_in_a_
                 async with aclosing(stream):
                     assert not [output async for output in stream if isinstance(output, Done)]
             assert failed.value.failure.code == code
+
+
+_NO_THREAD = """
+import resource, threading, cv2
+from service.worker.engine_child import _lacks_memory
+
+resource.setrlimit(resource.RLIMIT_DATA, (1 << 20, 1 << 20))
+try:
+    threading.Thread(target=print).start()
+except Exception as error:
+    print(type(error).__name__, _lacks_memory(error))
+"""
+
+
+def test_a_thread_for_which_there_is_no_memory_is_no_fault_of_ours() -> None:
+    """Drawing runs in a thread of its own, which a limit that was just enough for decoding may not allow."""
+    told = subprocess.run([sys.executable, "-c", _NO_THREAD], capture_output=True, check=True, text=True, timeout=60)
+    assert told.stdout.split() == ["RuntimeError", "True"]
+    assert _lacks_memory(av.error.BlockingIOError(errno.EAGAIN, "no thread"))
+    assert not _lacks_memory(RuntimeError("something else"))
+    assert not _lacks_memory(FileNotFoundError(errno.ENOENT, "gone"))
 
 
 @pytest.mark.long

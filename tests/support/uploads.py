@@ -72,8 +72,8 @@ def concat_script(target: str) -> bytes:
     return f"ffconcat version 1.0\nfile '{target}'\n".encode()
 
 
-def greedy(width: int = 1600, height: int = 1200, frames: int = 20) -> bytes:
-    """Small frames that the decoder must all keep: sixteen references in full colour, some 100 MB at this size."""
+def greedy(width: int = 2400, height: int = 1800, frames: int = 20) -> bytes:
+    """Small frames that the decoder must all keep: sixteen references in full colour, 220 MB at this size."""
     out = io.BytesIO()
     options = {"preset": "ultrafast", "bf": "0", "g": "250", "x264-params": "ref=16"}
     with av.open(out, "w", format="mp4") as container:
