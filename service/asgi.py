@@ -25,9 +25,9 @@ import structlog
 from service import metrics
 from service.bridge import Bridge
 from service.emf import metrics_told
-from service.local.connection import endpoint_of
-from service.local.datadir import DataDirInUse
+from service.local.datadir import DataDirInUse, NothingRuns
 from service.local.emulator import EmulatorFailed
+from service.local.joining import Emulated, emulator_of
 from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
 from service.queues import NotSetUp
 from service.runtime import Runtime, open_runtime
@@ -45,15 +45,15 @@ MAX_BODY_BYTES = 1 << 20
 log = structlog.get_logger(__name__)
 
 
-EXPECTED = (DataDirInUse, EmulatorFailed, SecretMissing, NotSetUp, OSError)
+EXPECTED = (DataDirInUse, EmulatorFailed, NothingRuns, SecretMissing, NotSetUp, OSError)
 """Why a service does not start though nothing is wrong with it. The message is for a person."""
 
 
 class Service(Bridge):
     """The whole service as an ASGI application. Its lifespan opens what the settings name and builds Flask over it."""
 
-    def __init__(self, settings: Settings, *, own: bool = True) -> None:
-        """`own`: refuse a data folder on which another service runs; else join its emulator."""
+    def __init__(self, settings: Settings, *, emulator: Emulated = "own") -> None:
+        """With `joined`, `on_gone` is called and the lifespan ends in NothingRuns when the emulator is gone."""
         super().__init__(
             self._answer,
             lifespan=self._open,
@@ -65,8 +65,10 @@ class Service(Bridge):
         self.settings = settings
         self.failure: Exception | None = None
         """Why it did not come up, if it did not."""
+        self.on_gone: Callable[[], object] = lambda: None
+        """Called when the embedded service that this one joined is gone, so that the server ends."""
         self._came_up = False
-        self._own = own
+        self._emulator = emulator
         self._runtime: Runtime | None = None
         self._flask: Application | None = None
         self._front: Storefront | None = None
@@ -100,6 +102,9 @@ class Service(Bridge):
             async with self._opened() as runtime:
                 self._came_up = True
                 yield runtime
+        except NothingRuns as error:
+            self.failure = error
+            raise
         except Exception as error:
             self.failure = None if self._came_up else error
             raise
@@ -109,7 +114,7 @@ class Service(Bridge):
         if self.settings.backend == "embedded":
             self._front = Storefront(signer_of(self.settings).secret)
         async with (
-            endpoint_of(self.settings, own=self._own) as endpoint,
+            self._endpoint() as endpoint,
             open_runtime(self.settings, endpoint=endpoint, front=self._front) as runtime,
             metrics_told(self.settings, "web"),
             workers(runtime, worker_slots(self.settings)),
@@ -119,6 +124,16 @@ class Service(Bridge):
                 yield runtime
             finally:
                 self._flask = self._runtime = None
+
+    @asynccontextmanager
+    async def _endpoint(self) -> AsyncIterator[str | None]:
+        async with emulator_of(self.settings, self._emulator) as (endpoint, gone):
+            watching = asyncio.create_task(gone.wait())
+            watching.add_done_callback(lambda watch: None if watch.cancelled() else self.on_gone())
+            try:
+                yield endpoint
+            finally:
+                watching.cancel()
 
     def _in_place(self, scope: Message) -> AsyncApp | None:
         flask = self._flask
@@ -139,9 +154,9 @@ def path_of(scope: Message) -> str:
     return path
 
 
-def create_app(settings: Settings, *, own: bool = True) -> Service:
+def create_app(settings: Settings, *, emulator: Emulated = "own") -> Service:
     """The ASGI application of these settings; nothing is opened before its lifespan starts."""
-    return Service(settings, own=own)
+    return Service(settings, emulator=emulator)
 
 
 def worker_slots(settings: Settings) -> int:
@@ -191,7 +206,7 @@ def _the_app() -> Service:
     """Several server processes may serve one data folder, so this one joins an emulator that is there."""
     global _app
     if _app is None:
-        _app = create_app(Settings(), own=False)  # type: ignore[call-arg]  # every field has a default
+        _app = create_app(Settings(), emulator="found")  # type: ignore[call-arg]  # every field has a default
     return _app
 
 

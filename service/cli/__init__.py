@@ -9,6 +9,7 @@ import click
 _COMMANDS = {
     "serve": ("service.cli.serve", "serve"),
     "worker": ("service.cli.serve", "worker"),
+    "emulator": ("service.cli.serve", "emulator"),
     "demo": ("service.cli.demo", "demo"),
     "trace": ("service.cli.trace", "trace"),
     "demo-movie": ("service.cli.trace", "demo_movie"),

@@ -55,13 +55,13 @@ async def child() -> int:
         settings = read_settings(data=data, workers=order.slots)
         return await work(settings, order.slots or 0, up=lambda stop: _is_up(settings, stop))
     settings = read_settings(data=data, workers=0)
-    server = WebServer(settings, own=False, takes=1)
+    server = WebServer(settings, emulator="joined", takes=1)
     serving = asyncio.create_task(server.serve(sockets=[Listening(fileno=order.socket_fd)]))
     if await server.is_up(serving):
         rest_memory()
         _is_up(settings, server.stop)
     await serving
-    return 0 if server.started else 1
+    return 0 if server.started and server.service.failure is None else 1
 
 
 def _is_up(settings: Settings, stop: Stop) -> None:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from service import logs
 from service.domain.errors import TiptraceError
 from service.local.connection import endpoint_of
-from service.local.datadir import DataDirInUse
+from service.local.datadir import DataDirInUse, NothingRuns
 from service.local.emulator import EmulatorFailed
 from service.metrics_server import CannotListen
 from service.queues import NotSetUp
@@ -55,6 +55,7 @@ def ends_plainly(command: Callable[..., Coroutine[Any, Any, int | None]]) -> Cal
             CannotListen,
             DataDirInUse,
             EmulatorFailed,
+            NothingRuns,
             NotSetUp,
             SecretMissing,
             BotoCoreError,

@@ -1,8 +1,9 @@
-"""`tiptrace serve` and `tiptrace worker`."""
+"""`tiptrace serve`, `tiptrace worker` and `tiptrace emulator`."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 from pathlib import Path
 
 import click
@@ -14,7 +15,10 @@ from service.cli.web_processes import serve_with
 from service.cli.web_server import WebServer, listening, rest_memory
 from service.cli.work import work
 from service.local.datadir import DataDirInUse, find_running
+from service.local.emulator import Emulator
+from service.local.joining import Emulated
 from service.metrics_server import metrics_served
+from service.runtime import make_everything
 
 log = structlog.get_logger()
 
@@ -30,26 +34,43 @@ log = structlog.get_logger()
     show_default=True,
     help="Web processes on the one port. With more than one, workers have a process of their own.",
 )
+@click.option("--join", is_flag=True, help="Use the storage that `tiptrace emulator` keeps; end when it ends.")
 @data_option
 @ends_plainly
-async def serve(host: str, port: int, workers: int | None, processes: int, data: Path | None) -> int:
+async def serve(host: str, port: int, workers: int | None, processes: int, join: bool, data: Path | None) -> int:
     """The web service. Embedded: also the database, the queue, the storage and the workers."""
     settings = read_settings(data=data, workers=workers)
-    if settings.backend == "embedded" and (running := find_running(settings.data)):
+    how: Emulated = "joined" if join else "own"
+    if settings.backend == "embedded" and not join and (running := find_running(settings.data)):
         raise DataDirInUse(settings.data, running)
     if processes > 1:
-        await serve_with(settings, host, port, processes, worker_slots(settings))
+        await serve_with(settings, host, port, processes, worker_slots(settings), how)
         return 0
     with listening(host, port) as opened:
-        server = WebServer(settings)
+        server = WebServer(settings, emulator=how)
         serving = asyncio.create_task(server.serve(sockets=[opened]))
         if await server.is_up(serving):
             rest_memory()
             click.echo(f"tiptrace is at {server.address} (Ctrl-C stops it)")
         await serving
-    if not server.started:
+    if not server.started or server.service.failure:
         raise click.ClickException(server.failure)
     return 0
+
+
+@click.command()
+@data_option
+@ends_plainly
+async def emulator(data: Path | None) -> None:
+    """The embedded database, queue and storage alone, for `serve --join` and `worker` beside it."""
+    settings = read_settings(data=data)
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    async with Emulator(settings.data) as running:
+        await make_everything(settings, endpoint=running.endpoint)
+        click.echo(f"{settings.data} is kept at {running.endpoint} (Ctrl-C stops it)")
+        await stopping.wait()
 
 
 @click.command()

@@ -25,7 +25,7 @@ import structlog
 import service
 from service.cli.child import READY, Order
 from service.cli.web_server import address_of, listening
-from service.local.connection import endpoint_of
+from service.local.joining import Emulated, emulator_of
 from service.runtime import make_everything
 from service.settings import Settings
 from service.shared_counts import environment, forget
@@ -39,17 +39,27 @@ SPARE_SECONDS = 15.0
 log = structlog.get_logger()
 
 
-async def serve_with(settings: Settings, host: str, port: int, processes: int, slots: int) -> None:
-    """Serve until SIGTERM or SIGINT. Raises CannotListen, and ClickException if a child does not come up."""
+async def serve_with(
+    settings: Settings, host: str, port: int, processes: int, slots: int, emulator: Emulated = "own"
+) -> None:
+    """Serve until SIGTERM or SIGINT. Raises CannotListen, and ClickException if a child does not come up.
+
+    With an emulator that is joined it ends when that is gone: NothingRuns.
+    """
     with listening(host, port) as opened, tempfile.TemporaryDirectory(prefix="tiptrace-metrics-") as counts:
-        async with endpoint_of(settings, own=True) as endpoint:
+        async with emulator_of(settings, emulator) as (endpoint, gone):
             if endpoint:
                 await make_everything(settings, endpoint=endpoint)  # else all children would at once
             data = str(settings.data)
             orders = [Order(socket_fd=opened.fileno(), data=data)] * processes
             if slots:
                 orders.append(Order(slots=slots, data=data))
-            if not await Children(settings, orders, Path(counts)).run(address_of(opened)):
+            children = Children(settings, orders, Path(counts))
+            watching = asyncio.create_task(gone.wait())
+            watching.add_done_callback(lambda watch: None if watch.cancelled() else children.stop(signal.SIGTERM))
+            came_up = await children.run(address_of(opened))
+            watching.cancel()
+            if not came_up and not gone.is_set():
                 raise click.ClickException("The service did not start; the lines above say why.")
 
 

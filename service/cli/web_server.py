@@ -15,6 +15,7 @@ import structlog
 import uvicorn
 
 from service.asgi import create_app
+from service.local.joining import Emulated
 from service.metrics_server import CannotListen
 from service.settings import Settings
 
@@ -39,13 +40,20 @@ class WebServer(uvicorn.Server):
 
     On SIGTERM `/readyz` says 503 and workers take no more jobs, while requests are served for another
     `drain_seconds`: so a balancer sends them elsewhere before connections are closed. Ctrl-C, or a second signal, ends
-    that wait. `own`: as of service.asgi.Service. `takes`: how many connections at most are taken at a time.
+    that wait. `emulator`: as of service.asgi.Service. `takes`: how many connections at most are taken at a time.
     """
 
     def __init__(
-        self, settings: Settings, host: str = "127.0.0.1", port: int = 0, *, own: bool = True, takes: int = BACKLOG
+        self,
+        settings: Settings,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        emulator: Emulated = "own",
+        takes: int = BACKLOG,
     ) -> None:
-        self.service = create_app(settings, own=own)
+        self.service = create_app(settings, emulator=emulator)
+        self.service.on_gone = self._close
         super().__init__(
             uvicorn.Config(
                 self.service,

@@ -45,6 +45,10 @@ class DataDirInUse(Exception):
         )
 
 
+class NothingRuns(Exception):
+    """Whoever would join the service on this data directory finds none there, or the one it had joined is gone."""
+
+
 class DataDirLock:
     """The exclusive lock on a data directory. The descriptor may be inherited: the lock lives as long as any copy."""
 
@@ -116,6 +120,29 @@ def find_running(data_dir: Path, *, timeout: float = 5.0) -> Endpoint | None:
     finally:
         connection.close()
     return endpoint if isinstance(answer, dict) and answer.get("instance") == endpoint.instance else None
+
+
+def still_runs(data_dir: Path, joined: Endpoint) -> bool:
+    """Whether the emulator that was joined is still kept running, if only to be replaced when it just died.
+
+    Asked of the lock, not of the process: whoever keeps it running may be in another container.
+    """
+    now = read_endpoint(data_dir)
+    return now is not None and now.instance == joined.instance and _locked(data_dir)
+
+
+def _locked(data_dir: Path) -> bool:
+    try:
+        fd = os.open(data_dir / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # for a moment: who wants it in earnest tries more than once
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def _alive(pid: int) -> bool:

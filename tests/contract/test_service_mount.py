@@ -77,7 +77,7 @@ async def test_two_requests_in_turn_and_fifty_at_once_share_the_clients_of_one_l
     emulator: Emulator, mounted: bool
 ) -> None:
     """Through a real server, alone and inside a host's application; each of these requests writes to the database."""
-    app = service.asgi.create_app(settings(emulator.data_dir), own=False)
+    app = service.asgi.create_app(settings(emulator.data_dir), emulator="found")
 
     @asynccontextmanager
     async def lifespan(_: fastapi.FastAPI) -> AsyncIterator[None]:
@@ -109,14 +109,14 @@ async def test_two_services_do_not_share_a_folder_but_server_processes_do(tmp_pa
         with pytest.raises(DataDirInUse):
             async with service.asgi.create_app(settings(tmp_path)).lifespan():
                 pass
-        async with service.asgi.create_app(settings(tmp_path), own=False).lifespan() as joined:
+        async with service.asgi.create_app(settings(tmp_path), emulator="found").lifespan() as joined:
             assert joined.endpoint == first.runtime.endpoint
     with pytest.raises(RuntimeError):
         _ = first.runtime
 
 
 async def test_before_start_up_and_after_shutdown_the_answer_is_503(emulator: Emulator) -> None:
-    app = service.asgi.create_app(settings(emulator.data_dir), own=False)
+    app = service.asgi.create_app(settings(emulator.data_dir), emulator="found")
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lab.test") as client:
         before = await client.get("/api/ver")
         async with app.lifespan():
@@ -130,7 +130,7 @@ async def test_before_start_up_and_after_shutdown_the_answer_is_503(emulator: Em
 async def test_a_service_with_workers_starts_and_stops(emulator: Emulator, capfd: pytest.CaptureFixture[str]) -> None:
     """Its workers count where its own answers are counted, and with TIPTRACE_EMF its log tells the same."""
     told = settings(emulator.data_dir, workers=1).model_copy(update={"emf": True})
-    app, sweeps = service.asgi.create_app(told, own=False), 'tiptrace_sweeps_total{action="pass"}'
+    app, sweeps = service.asgi.create_app(told, emulator="found"), 'tiptrace_sweeps_total{action="pass"}'
     async with app.lifespan() as runtime:
         assert await runtime.health() == {"database": True, "storage": True, "queue": True}
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lab.test") as client:
