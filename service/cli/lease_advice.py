@@ -80,7 +80,9 @@ def _read(source: str) -> str:
             with urllib.request.urlopen(source, timeout=10) as answer:  # nosec B310  # noqa: S310  the scheme is looked at
                 return str(answer.read(_MOST_BYTES).decode())
         return Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, urllib.error.URLError) as fault:
+    except urllib.error.URLError as fault:
+        raise click.ClickException(f"{source} cannot be read: {fault.reason}.") from None
+    except (OSError, UnicodeDecodeError) as fault:
         raise click.ClickException(f"{source} cannot be read: {fault}.") from None
 
 

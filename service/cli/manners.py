@@ -37,7 +37,7 @@ def read_settings(**changed: Any) -> Settings:
         settings = Settings(**{name: value for name, value in changed.items() if value is not None})
     except ValidationError as fault:
         told = "; ".join(f"TIPTRACE_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in fault.errors())
-        raise click.UsageError(told.replace("TIPTRACE_: ", "")) from None
+        raise click.UsageError(told.replace("TIPTRACE_: ", "").replace("Value error, ", "")) from None
     logs.configure(settings.log_level)
     return settings
 
