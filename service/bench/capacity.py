@@ -55,9 +55,9 @@ class Measured:
 
     poll: Cost = Cost(calls=1, read=0.5)
     authentication: Cost = Cost(calls=1, read=1.0)
-    acquire: Cost = Cost(calls=2, read=1.0, write=2.0, index=4.0)
+    acquire: Cost = Cost(calls=1, write=2.0, index=4.0)
     heartbeat: Cost = Cost(calls=1, write=2.0, index=4.0)
-    edit: Cost = Cost(calls=2, read=3.0, write=10.0, index=4.0)
+    edit: Cost = Cost(calls=2, read=3.0, write=8.0, index=4.0)
     submit: Cost = Cost(calls=5, read=4.0, write=8.0, index=8.0, queue=1)
     inspection: Cost = Cost(
         calls=4, read=1.0, write=11.0, index=11.0, queue=1, storage=5, processor_seconds=296 * 0.0064

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from service.domain.access import Actor
 from service.domain.lease import Fence, TracingLease
 from service.domain.movie import EDITABLE, ORIGIN, Hidden
 from service.domain.receipt import TERMINAL
@@ -33,6 +34,16 @@ def not_deleted() -> Condition:
 def can_be_edited() -> Condition:
     """The movie is there, not deleted, and past its inspection."""
     return movie_exists() & not_deleted() & one_of("status", EDITABLE)
+
+
+def editable_by(actor: Actor, course_id: str | None) -> Condition:
+    """The rule of `may_edit`, judged by the row itself; of this course if one is named."""
+    right = equals("user_id", actor.user_id)
+    if "superadmin" in actor.roles:
+        right = movie_exists()
+    elif actor.admin_of:
+        right = right | one_of("course_id", sorted(actor.admin_of))
+    return right & equals("course_id", course_id) if course_id else right
 
 
 def no_live_analysis_lease(now: int) -> Condition:

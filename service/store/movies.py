@@ -128,9 +128,13 @@ class Movies:
 
     # the analysis lease
 
-    def grant_write(self, movie: Movie, lease: AnalysisLease, now: int, condition: Condition) -> Change:
-        """Put `lease` on the row. A stale tracing lease there is removed and its failure told in the same write."""
-        job = movie.tracing
+    def grant_write(
+        self, movie_id: str, lease: AnalysisLease, now: int, condition: Condition, job: TracingLease | None = None
+    ) -> Change:
+        """Put `lease` on the row. The stale tracing lease `job` there is removed, its failure told in the same write.
+
+        Without one there must be none on the row.
+        """
         granted: dict[str, Any] = {
             "analysis_lease_id": lease.lease_id,
             "analysis_started_at": lease.started_at,
@@ -151,11 +155,11 @@ class Movies:
             condition = condition & when.job_is_stale(job, now)
             granted |= _failed(Failure("worker_lost"), now)
             removed += JOB
-        return self._change(movie.movie_id, Update(set=granted, remove=removed), condition)
+        return self._change(movie_id, Update(set=granted, remove=removed), condition)
 
-    async def grant(self, movie: Movie, lease: AnalysisLease, now: int, condition: Condition) -> None:
-        """Grant where no stale job has to be ended. Raises ConditionFailed, OutcomeUnknown."""
-        await self._db.write(self.grant_write(movie, lease, now, condition))
+    async def grant(self, movie_id: str, lease: AnalysisLease, now: int, condition: Condition) -> None:
+        """Grant where no job is on the row. Raises ConditionFailed with the row as it is, OutcomeUnknown."""
+        await self._db.write(self.grant_write(movie_id, lease, now, condition))
 
     async def renew_analysis(self, movie_id: str, lease_id: str, user_id: str, now: int) -> tuple[int, int]:
         """Extend a live lease; returns its new expiry and when it was renewed before this.

@@ -12,6 +12,7 @@ from service.domain.movie import Movie, movie_from_row
 from service.domain.policy import Policy
 from service.store.audit import Audit
 from service.store.frames import Frames
+from service.store.held_movies import HeldMovies
 from service.store.movies import Movies
 from service.store.objects import Objects
 from service.store.people import People
@@ -36,6 +37,7 @@ class Stores:
     policy: Policy
     clock: Clock = field(default_factory=SystemClock)
     ids: Ids = field(default_factory=Ids)
+    held: HeldMovies = field(default_factory=HeldMovies)
 
     async def with_frames(self, movie_id: str, numbers: Sequence[int]) -> tuple[Movie | None, dict[int, Item | None]]:
         """A movie and these of its frames (or its marker map), read in one go. They may be of different moments."""

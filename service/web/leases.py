@@ -53,6 +53,7 @@ async def acquire() -> Response:
         }
         idle = web().runtime.settings.page_idle_minutes * 60
         return said(movie_id=asked.movie_id, lease_id=lease.lease_id, analysis_lock=lock, idle_seconds=idle)
+    assert got.movie is not None
     told: dict[str, Any] = {"analysis_lock": analysis_lock(got.movie, now, actor, asked.analysis_lease_id)}
     tracing = tracking_lock(got.movie, now)
     if tracing:

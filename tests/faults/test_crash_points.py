@@ -179,7 +179,7 @@ JOURNEYS: tuple[tuple[Callable[[Stage], Awaitable[None]], int, int], ...] = (
     (announce, 2, 0),
     (resume, 2, 0),
     (give_up, 1, 0),
-    (replace_stale, 3, 0),
+    (replace_stale, 4, 0),
     (edit, 3, 0),
 )
 """Each with its number of durable calls, and how many of them are skipped because another journey has them."""

@@ -69,9 +69,10 @@ class _MortalClient:
                 return await call(**request)
             self._fate.calls.append(f"{self._owner}: {_told(name, request)}")
             self._die_if(self._fate.reached(after=False))
-            reply = await call(**request)
-            self._die_if(self._fate.reached(after=True))
-            return reply
+            try:
+                return await call(**request)
+            finally:
+                self._die_if(self._fate.reached(after=True))  # also after a call that was refused
 
         return mortal
 
