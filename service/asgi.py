@@ -111,11 +111,9 @@ class Service(Bridge):
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Runtime]:
-        if self.settings.backend == "embedded":
-            self._front = Storefront(signer_of(self.settings).secret)
         async with (
             self._endpoint() as endpoint,
-            open_runtime(self.settings, endpoint=endpoint, front=self._front) as runtime,
+            self._opened_on(endpoint) as runtime,
             metrics_told(self.settings, "web"),
             workers(runtime, worker_slots(self.settings)),
         ):
@@ -124,6 +122,13 @@ class Service(Bridge):
                 yield runtime
             finally:
                 self._flask = self._runtime = None
+
+    @asynccontextmanager
+    async def _opened_on(self, endpoint: str | None) -> AsyncIterator[Runtime]:
+        if self.settings.backend == "embedded":
+            self._front = Storefront(signer_of(self.settings).secret)  # makes the secret where there is none
+        async with open_runtime(self.settings, endpoint=endpoint, front=self._front) as runtime:
+            yield runtime
 
     @asynccontextmanager
     async def _endpoint(self) -> AsyncIterator[str | None]:

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from service.cli.manners import ends_plainly, read_settings
 from service.cli.web_server import WebServer, rest_memory
 from service.cli.work import work
@@ -80,4 +82,8 @@ def _is_up(settings: Settings, stop: Stop) -> None:
 
 
 if __name__ == "__main__":
-    child()
+    try:
+        child()
+    except click.ClickException as told:
+        told.show()
+        sys.exit(told.exit_code)

@@ -70,7 +70,12 @@ async def emulator(data: Path | None) -> None:
     async with Emulator(settings.data) as running:
         await make_everything(settings, endpoint=running.endpoint)
         click.echo(f"{settings.data} is kept at {running.endpoint} (Ctrl-C stops it)")
-        await stopping.wait()
+        ends = [asyncio.create_task(event.wait()) for event in (stopping, running.given_up)]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+    if running.given_up.is_set():
+        raise click.ClickException(f"The storage died and did not start again; {running.log_path} may say why.")
 
 
 @click.command()

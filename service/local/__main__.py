@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,12 @@ class Server(uvicorn.Server):
     """uvicorn, told by a flag whether it stops in order (SIGTERM) or because the parent has gone."""
 
     orphaned = False
+    closing: Callable[[], None]
+    """Told when it stops: requests that only wait are to be answered."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.closing()
+        await super().shutdown(sockets)
 
     def watch_parent(self) -> None:
         """Wait in a thread for the end of standard input, then stop. If that takes too long, end at once."""
@@ -83,6 +90,7 @@ async def serve(config: Config) -> None:
             timeout_graceful_shutdown=2,  # a long poll of a queue may be cut off
         )
     )
+    server.closing = served.close
     server.watch_parent()
     # uvicorn takes the signal while it serves, and raises it again for this handler when it has ended.
     signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))

@@ -96,20 +96,31 @@ def write_endpoint(data_dir: Path, endpoint: Endpoint) -> None:
 
 
 def read_endpoint(data_dir: Path) -> Endpoint | None:
-    """What `DIR/endpoint.json` says, which may be of a service that is gone. None if there is none."""
+    """What `DIR/endpoint.json` says, which may be of a service that is gone. None if it says nothing of use."""
     try:
-        return Endpoint(**json.loads((data_dir / "endpoint.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return _endpoint_in(data_dir)
+    except OSError:
         return None
+
+
+def _endpoint_in(data_dir: Path) -> Endpoint | None:
+    text = (data_dir / "endpoint.json").read_text(encoding="utf-8", errors="replace")
+    try:
+        found = Endpoint(**json.loads(text))
+        usable = 0 < found.port < 1 << 16 and found.owner_pid > 0 and isinstance(found.instance, str)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return found if usable else None
 
 
 def find_running(data_dir: Path, *, timeout: float = 5.0) -> Endpoint | None:
     """The emulator that runs on this directory, or None. It is asked, and must know the file's instance id.
 
-    Blocks for at most `timeout` seconds; an emulator that is just being replaced answers within that.
+    Blocks for at most `timeout` seconds; an emulator that is just being replaced answers within that. What a file says
+    that a killed service left behind is not asked: its port may be a stranger's by now.
     """
     endpoint = read_endpoint(data_dir)
-    if endpoint is None:
+    if endpoint is None or not _locked(data_dir):
         return None
     connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=timeout)
     try:
@@ -125,9 +136,15 @@ def find_running(data_dir: Path, *, timeout: float = 5.0) -> Endpoint | None:
 def still_runs(data_dir: Path, joined: Endpoint) -> bool:
     """Whether the emulator that was joined is still kept running, if only to be replaced when it just died.
 
-    Asked of the lock, not of the process: whoever keeps it running may be in another container.
+    Asked of the lock, not of the process: whoever keeps it running may be in another container. Where the folder cannot
+    be asked, for want of file descriptors say, nothing is known to be gone.
     """
-    now = read_endpoint(data_dir)
+    try:
+        now = _endpoint_in(data_dir)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
     return now is not None and now.instance == joined.instance and _locked(data_dir)
 
 
@@ -136,9 +153,11 @@ def _locked(data_dir: Path) -> bool:
         fd = os.open(data_dir / "lock", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
+    except OSError:
+        return True
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # for a moment: who wants it in earnest tries more than once
-    except BlockingIOError:
+    except OSError:  # held, or the file system cannot say
         return True
     finally:
         os.close(fd)
@@ -149,7 +168,7 @@ def _alive(pid: int) -> bool:
     """Whether the process runs: one that has ended and was not yet waited for does not."""
     try:
         pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     try:
         return not select.select([pidfd], [], [], 0)[0]

@@ -64,6 +64,8 @@ class Emulator:
         self._process: asyncio.subprocess.Process | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._port = 0
+        self.given_up = asyncio.Event()
+        """Set when the child died and none could be started in its place; the port is closed then."""
 
     @property
     def endpoint(self) -> str:
@@ -198,10 +200,12 @@ class Emulator:
                 await self._launch()
                 failed_starts = 0
                 log.info("emulator_replaced", pid=self.pid)
-            except EmulatorFailed as error:
+            except (EmulatorFailed, OSError) as error:
+                await self._end_child(kill=True)
                 failed_starts += 1
                 log.error("emulator_restart_failed", reason=str(error))
         log.critical("emulator_given_up", failed_starts=failed_starts)
+        self.given_up.set()
         if self._socket:
             self._socket.close()
 

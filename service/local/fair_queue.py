@@ -60,6 +60,12 @@ class FairQueues:
         self._forward = forward
         self._turns: dict[str, Turns] = {}
         self._sent = asyncio.Event()
+        self._closing = False
+
+    def close(self) -> None:
+        """Answer all who wait, and let nobody wait any more: the process is about to end."""
+        self._closing = True
+        self._sent.set()
 
     async def answer(self, op: str, body: bytes, host: bytes, receive: Receive) -> Reply | None:
         """The reply to one request in JSON, or None if it is to go to the emulator as it is."""
@@ -106,7 +112,7 @@ class FairQueues:
                 if await self._hand_over(name, host):
                     continue
                 seconds = min(LOOK_SECONDS, end - time.monotonic())
-                if seconds <= 0:
+                if seconds <= 0 or self._closing:
                     return reply
                 await self._something(left, seconds)
                 if left.done():

@@ -49,7 +49,10 @@ async def joined_endpoint(settings: Settings) -> AsyncIterator[tuple[str | None,
         return
     joined = await asyncio.to_thread(find_running, settings.data)
     if joined is None:
-        raise NothingRuns(f"No service runs on the data directory {settings.data}. Start `tiptrace serve` first.")
+        raise NothingRuns(
+            f"No service runs on the data directory {settings.data}. "
+            "Start `tiptrace serve` there, or `tiptrace emulator`."
+        )
     watching = asyncio.create_task(_watch(settings.data, joined, gone), name="joined-service-watch")
     try:
         yield joined.endpoint, gone

@@ -67,9 +67,11 @@ def _decode(line: bytes) -> Record | None:
 def read(file: BinaryIO, path: Path) -> Iterator[tuple[Record, int]]:
     """Yield every whole record with the offset of its end, in the order of writing.
 
-    Stops before a torn tail (the bad line is the last). Raises `JournalDamaged` if a whole record follows a bad line.
+    Stops before a torn tail. Raises `JournalDamaged` if a whole record follows a bad line, or if no record is whole
+    though a line was ended: a first record that was torn has no end.
     """
     end = 0
+    ended = False
     bad: tuple[int, int] | None = None
     for number, line in enumerate(file, start=1):
         record = _decode(line)
@@ -80,6 +82,9 @@ def read(file: BinaryIO, path: Path) -> Iterator[tuple[Record, int]]:
         else:
             end += len(line)
             yield record, end
+        ended = ended or line.endswith(b"\n")
+    if bad and end == 0 and ended:
+        raise JournalDamaged(path, *bad)
 
 
 class Journal:

@@ -43,6 +43,10 @@ class JournalApp:
         self._secret = secret
         self._fair = FairQueues(durable.forward)
 
+    def close(self) -> None:
+        """The server is about to stop: nobody is kept waiting for a message any more."""
+        self._fair.close()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return

@@ -11,6 +11,7 @@ from service.domain.movie import Hidden
 from service.store.conditions import frame_is_hidden_by, holds_fence
 from service.store.expressions import Condition, Update, between, equals, keyed
 from service.store.schema import FRAMES, MOVIES
+from service.store.single_flight import SingleFlight
 from service.store.table import Change, Check, Database, Delete, Item, Put, TransactionRefused, Write
 
 CHUNK_FRAMES = 99
@@ -22,6 +23,7 @@ class Frames:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self._windows: SingleFlight[tuple[str, int, int], list[Item]] = SingleFlight()
 
     async def get(self, movie_id: str, frame_number: int, *, consistent: bool = True) -> Item | None:
         return await self._db.get(FRAMES, {"movie_id": movie_id, "frame_number": frame_number}, consistent=consistent)
@@ -49,6 +51,14 @@ class Frames:
             attributes=attributes,
             page=page,
         )
+
+    async def window(self, movie_id: str, first: int, last: int) -> list[Item]:
+        """The same frames read eventually, once for all who ask meanwhile: for readers, who change nothing in them."""
+
+        async def read() -> list[Item]:
+            return [item async for item in self.span(movie_id, first, last)]
+
+        return await self._windows.get((movie_id, first, last), read)
 
     async def numbered(self, movie_id: str, numbers: Sequence[int]) -> list[Item]:
         """Those of these frames that are stored, in order; read eventually, by their keys. For readers only.

@@ -168,7 +168,7 @@ async def frames(stores: Stores, movie: Movie, first: int, count: int) -> dict[s
         raise InvalidParameter("frame_count", f"must be between 1 and {MAX_FRAMES_AT_ONCE}, from a frame >= 0")
     labels = known = await stores.frames.markers(movie.movie_id, consistent=False)
     found: dict[str, dict[str, Any]] = {}
-    async for item in stores.frames.span(movie.movie_id, first, first + count - 1):
+    for item in await stores.frames.window(movie.movie_id, first, first + count - 1):
         shown, known = shown_frame(movie, item, known)
         if shown["markers"]:
             found[str(item["frame_number"])] = shown

@@ -234,6 +234,17 @@ async def test_twenty_thousand_small_writes_leave_a_small_journal(tmp_path: Path
     assert (tmp_path / JOURNAL).stat().st_size < 20_000, "an orderly stop leaves no more than what stands"
 
 
+async def test_a_journal_of_which_nothing_can_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
+    """Whatever overwrote it, the data may still be in a copy: going on would make that hard to see."""
+    (tmp_path / JOURNAL).write_bytes(b"rubbish\nrubbish too\n")
+    with pytest.raises(EmulatorFailed, match=r"tables\.journal.*line 1"):
+        await Emulator(tmp_path).start()
+    assert (tmp_path / JOURNAL).read_bytes() == b"rubbish\nrubbish too\n"
+    (tmp_path / JOURNAL).write_bytes(b"0badc0de {")
+    async with Emulator(tmp_path) as emulator:
+        assert (await emulator.health())["journal"]["dropped_bytes"] == 10, "the very first record was torn"
+
+
 async def test_a_torn_last_line_is_dropped_and_said(tmp_path: Path) -> None:
     torn = b'0badc0de {"at":1,"target":"DynamoDB_20120810.PutItem","body":{"Tab'
     async with Emulator(tmp_path) as emulator, client("dynamodb", emulator.endpoint) as db:

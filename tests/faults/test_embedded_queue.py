@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +94,14 @@ async def test_a_queue_that_is_emptied_or_is_not_there_keeps_nothing(sqs: Any) -
     assert await taken(sqs, url) == []
     with pytest.raises(ClientError, match="NonExistentQueue"):
         await sqs.send_message(QueueUrl=url + "-not", MessageBody="job", MessageGroupId="g")
+
+
+async def test_who_waits_when_the_service_stops_is_answered_and_the_log_stays_clean(tmp_path: Path) -> None:
+    """Workers that join wait for messages all day long; an ordinary stop is no error of theirs."""
+    async with Emulator(tmp_path) as emulator, client("sqs", emulator.endpoint) as sqs:
+        url = await queue(sqs, "jobs")
+        waiting = [asyncio.create_task(sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20)) for _ in range(3)]
+        await asyncio.sleep(0.5)
+        await emulator.stop()
+        assert [reply.get("Messages") for reply in await asyncio.gather(*waiting)] == [None] * 3
+    assert "Traceback" not in emulator.log_path.read_text()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import json
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,6 +16,7 @@ import httpx
 import pytest
 
 from service.cli.manners import joined
+from service.local import emulator as emulator_module
 from service.local.datadir import find_running, read_endpoint, still_runs
 from service.local.emulator import Emulator
 from service.settings import Settings
@@ -78,9 +82,10 @@ async def test_who_joins_starts_no_storage_of_its_own(start: Start, settings: Se
     lonely = start(CommandProcess, words)
     assert await lonely.ended() == 1
     assert lonely.text().splitlines()[-1] == (
-        f"Error: No service runs on the data directory {settings.data}. Start `tiptrace serve` first."
+        f"Error: No service runs on the data directory {settings.data}. "
+        "Start `tiptrace serve` there, or `tiptrace emulator`."
     )
-    assert not (settings.data / "lock").exists()
+    assert not settings.data.exists()
 
 
 async def test_storage_web_service_and_worker_apart_trace_a_movie_and_end_with_the_storage(
@@ -113,6 +118,7 @@ async def test_storage_web_service_and_worker_apart_trace_a_movie_and_end_with_t
         assert (await runtime.stores.movies.get(movie.movie_id)).status == "tracing completed"
 
 
+@pytest.mark.long
 async def test_a_worker_in_the_middle_of_a_trace_ends_with_its_service_and_the_next_finishes_it(
     start: Start, settings: Settings
 ) -> None:
@@ -166,3 +172,79 @@ async def test_the_lock_tells_whether_a_service_still_runs(tmp_path: Path) -> No
     (tmp_path / "endpoint.json").unlink()
     async with Emulator(tmp_path):
         assert not still_runs(tmp_path, first), "another service is not the one that was joined"
+
+
+async def test_where_the_folder_cannot_be_asked_nothing_is_known_to_be_gone(tmp_path: Path) -> None:
+    """A web process that has run out of file descriptors is busy, not abandoned."""
+    async with Emulator(tmp_path):
+        joined_one = read_endpoint(tmp_path)
+        assert joined_one
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+            with pytest.raises(OSError, match="Too many open files"):
+                os.open(tmp_path, os.O_RDONLY)
+            assert still_runs(tmp_path, joined_one)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        (tmp_path / "lock").rename(tmp_path / "kept")
+        (tmp_path / "lock").symlink_to("lock")
+        assert still_runs(tmp_path, joined_one)
+        (tmp_path / "kept").replace(tmp_path / "lock")
+
+
+async def test_two_that_look_at_once_do_not_take_each_other_for_the_service(tmp_path: Path) -> None:
+    async with Emulator(tmp_path):
+        joined_one = read_endpoint(tmp_path)
+        assert joined_one
+        left_behind = (tmp_path / "endpoint.json").read_bytes()
+    (tmp_path / "endpoint.json").write_bytes(left_behind)
+    with (tmp_path / "lock").open() as another:
+        fcntl.flock(another, fcntl.LOCK_SH)
+        assert not still_runs(tmp_path, joined_one)
+        assert find_running(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"endpoint": 5}, {"endpoint": "http://127.0.0.1:abc"}, {"endpoint": "http://127.0.0.1:99999"}, {"owner_pid": -5},
+     {"owner_pid": "1"}, {"instance": None}, {"more": 1}],
+    ids=str,
+)  # fmt: skip
+def test_an_endpoint_file_that_makes_no_sense_is_none(tmp_path: Path, changed: dict[str, object]) -> None:
+    good = {"endpoint": "http://127.0.0.1:4000", "pid": 2, "owner_pid": 3, "instance": "x", "started": 1.5}
+    (tmp_path / "endpoint.json").write_text(json.dumps(good))
+    assert read_endpoint(tmp_path)
+    (tmp_path / "endpoint.json").write_text(json.dumps({**good, **changed}))
+    assert read_endpoint(tmp_path) is None
+    assert find_running(tmp_path) is None
+
+
+async def test_an_emulator_whose_successor_cannot_start_is_tried_again_and_then_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tiptrace emulator` ends then, to be started anew by whoever looks after it. No child is left."""
+    monkeypatch.setattr(emulator_module, "FAILED_STARTS", 2)
+    async with Emulator(tmp_path) as emulator:
+        await _die(emulator, tmp_path, "no log")
+        await asyncio.wait_for(emulator.given_up.wait(), 20)
+        assert find_running(tmp_path) is None
+        emulator.log_path.rmdir()
+    monkeypatch.setattr(emulator_module, "FAILED_STARTS", 100)
+    async with Emulator(tmp_path) as emulator:
+        before = await _die(emulator, tmp_path, "no log either")
+        await asyncio.sleep(0.5)  # in which it tries in vain
+        emulator.log_path.rmdir()
+        async with asyncio.timeout(20):
+            while find_running(tmp_path) is None or emulator.pid == before:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert not emulator.given_up.is_set()
+
+
+async def _die(emulator: Emulator, folder: Path, name: str) -> int:
+    """Kill the child, with something in the way of the next one's log; returns its process id."""
+    emulator.log_path.rename(folder / name)
+    emulator.log_path.mkdir()
+    pid = emulator.pid
+    os.kill(pid, signal.SIGKILL)
+    return pid
