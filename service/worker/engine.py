@@ -89,6 +89,8 @@ class Engine:
 
     def _submit(self, task: InspectTask | TraceTask) -> Future[None]:
         """Hand the task to a living child; a broken one is replaced first."""
+        if self._executor is not None and self._pipe.poll():
+            self._discard()  # an idle child says nothing: what can be read is its end
         if self._executor is not None:
             self._order.value = GO
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -137,7 +138,9 @@ async def test_a_child_that_died_idle_is_replaced_for_the_next_job(lab: Lab) -> 
             await lab.submit(owner, movie_id, key=key)
             assert await handled(lab, await received(lab), engine) == "completed"
             assert engine.pid
-            os.kill(engine.pid, signal.SIGKILL)
+            with os.fdopen(os.pidfd_open(engine.pid)) as child:
+                os.kill(engine.pid, signal.SIGKILL)
+                assert select.select([child], [], [], 10)[0]
 
 
 async def test_a_queue_that_cannot_be_reached_costs_nobody_his_job_a06(lab: Lab) -> None:

@@ -59,4 +59,5 @@ async def test_a_store_without_the_condition_of_a_grant_is_caught(
 
     monkeypatch.setattr(conditions, "no_live_analysis_lease", always)
     found = await run(Contest(**contest, mix="stale", seconds=1.5))
-    assert any("held it together" in sentence for sentence in found["violations"]), found
+    told = ("held it together", "was accepted while")  # whichever shows first when one page's lease replaces another's
+    assert any(words in sentence for sentence in found["violations"] for words in told), found
