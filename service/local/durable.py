@@ -189,6 +189,7 @@ class Durable:
             new.append(encode(self._head()))
             made = Snapshot(new, self.forward, self.retained, self._clock(), hurry=hurry)
             await made.begin()
+            needed = new.records
             for _ in range(CATCHING_UP):
                 await asyncio.to_thread(new.sync)  # outside the lock: a busy disk takes its time
                 if len(self._touched) <= LITTLE:
@@ -197,10 +198,10 @@ class Durable:
                 await made.catch_up(touched)
             async with self._lock:
                 await made.end(self._touched)
-                new.append(encode({"at": self._clock(), "records": new.records + 1}))
+                self._grown = new.records > needed  # what was caught up with stands there twice
+                new.append(encode({"at": self._clock(), "records": needed + 1}))
                 self.journal.shadow(new)
                 self._touched = None
-                self._grown = False
             await asyncio.to_thread(new.sync)  # so that no cut of the power finds half of it in the journal's place
             async with self._lock:
                 self.journal.give_way()

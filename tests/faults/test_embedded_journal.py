@@ -328,6 +328,33 @@ async def test_a_transaction_made_while_a_new_journal_is_made_is_known_after_a_d
     assert sums == [str(len(tokens))], "none was made again"
 
 
+@pytest.mark.parametrize("death", [False, True])
+async def test_what_was_written_while_a_new_journal_was_made_does_not_stand_twice_after_a_stop(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, death: bool
+) -> None:
+    """Nothing is written after that journal: it must be seen from itself that it holds more than what stands."""
+    synced, loop = Successor.sync, asyncio.get_running_loop()
+
+    async def put(number: int) -> None:
+        assert (await machine.ask("PutItem", TableName=TABLE, Item={"k": {"S": f"item {number}"}}))[0] == 200
+
+    def sync(new: Successor) -> None:
+        monkeypatch.setattr(Successor, "sync", synced)
+        for number in range(100):
+            asyncio.run_coroutine_threadsafe(put(number), loop).result(10)
+        synced(new)
+
+    for number in range(100):
+        await put(number)
+    monkeypatch.setattr(Successor, "sync", sync)
+    await machine.durable.snapshot()
+    twice = machine.path.stat().st_size
+    if death:
+        await machine.die()
+    await machine.durable.close()
+    assert machine.path.stat().st_size < twice / 2
+
+
 async def test_what_is_written_while_a_new_journal_goes_to_the_disk_is_in_both(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
