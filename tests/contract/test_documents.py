@@ -221,6 +221,23 @@ async def test_the_examples_of_the_api_page_run(lab: Lab, tmp_path: Path) -> Non
         await working
 
 
+async def test_the_films_and_traces_of_the_quick_start_and_readme_run_as_printed(tmp_path: Path) -> None:
+    """Both pages name only a movie that one of their own commands makes."""
+    text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
+    part = text.partition("## Trace a file without any service")[2].partition("\n## ")[0]
+    quick = re.findall(r"^```sh\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
+    readme = re.findall(r"^\| `(tiptrace (?:demo-movie|trace) [^`]*)`", (ROOT / "README.md").read_text("utf-8"), re.M)
+    scripts = {"quick": "\n".join(quick), "readme": "\n".join(readme)}
+    for name, script in scripts.items():
+        (folder := tmp_path / name).mkdir()
+        own = str(Path(sys.executable).parent)
+        said = await run(folder, "bash", "-euo", "pipefail", "-c", script, PATH=f"{own}:{os.environ['PATH']}")
+        assert "plant.mp4: 120 frames" in said
+        assert (folder / "tip.csv").read_text().count("\n") == 121
+        assert (folder / "tip.html").stat().st_size > 10_000
+    assert (tmp_path / "quick/traced.mp4").stat().st_size > 10_000
+
+
 async def run(folder: Path, *words: str, **environment: str) -> str:
     """What a command prints; an error if it fails."""
     process = await asyncio.create_subprocess_exec(
