@@ -166,9 +166,13 @@ async def frames(stores: Stores, movie: Movie, first: int, count: int) -> dict[s
     """`count` frames from `first`: {"n": {"markers": [...]}}. An untouched movie shows its default markers."""
     if first < 0 or not 1 <= count <= MAX_FRAMES_AT_ONCE:
         raise InvalidParameter("frame_count", f"must be between 1 and {MAX_FRAMES_AT_ONCE}, from a frame >= 0")
-    labels = known = await stores.frames.markers(movie.movie_id, consistent=False)
+    labels, window = await asyncio.gather(
+        stores.frames.markers(movie.movie_id, consistent=False),
+        stores.frames.window(movie.movie_id, first, first + count - 1),
+    )
+    known = labels
     found: dict[str, dict[str, Any]] = {}
-    for item in await stores.frames.window(movie.movie_id, first, first + count - 1):
+    for item in window:
         shown, known = shown_frame(movie, item, known)
         if shown["markers"]:
             found[str(item["frame_number"])] = shown
