@@ -59,6 +59,7 @@ const player = new Player({
 const canvas = new FrameCanvas(byId('frame'), {
   onSelect: (label) => store.dispatch({ type: 'marker/selected', label }),
   onMove: (label, stored, gesture) => store.dispatch({ type: 'marker/moved', label, ...stored, gesture }),
+  onHold: (held) => store.dispatch({ type: held ? 'marker/taken' : 'marker/let-go' }),
   onZoom: (by, most) => {
     setText(byId('nearness-level'), `${Math.round(by * 100)} %`);
     byId('closer').disabled = !store.state.size || by >= most;
@@ -220,6 +221,7 @@ async function trimToScene() {
 
 /** @param {State} state */
 function renderBanner(state) {
+  if (state.inHand) return; // it stands above the frame and would move it away under the hand
   const said = banner(state, now());
   const box = byId('banner');
   show(box, said !== null);

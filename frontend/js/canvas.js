@@ -33,9 +33,10 @@ export class FrameCanvas {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {{onSelect: (label: string) => void, onMove: (label: string, stored: Point, gesture: string) => void,
+   *   onHold: (held: boolean) => void,
    *   onZoom: (by: number, most: number) => void}} handlers
    */
-  constructor(canvas, { onSelect, onMove, onZoom }) {
+  constructor(canvas, { onSelect, onMove, onHold, onZoom }) {
     this.canvas = canvas;
     this.onZoom = onZoom;
     new ResizeObserver(([{ contentRect }]) => {
@@ -55,6 +56,7 @@ export class FrameCanvas {
       },
       held: (label) => {
         this.#held = label;
+        onHold(label !== null);
         this.#queue();
       },
       pan: (by) => this.#scene && this.#look(moved(this.#zoom, by, this.#scene.size, this.#box)),

@@ -9,7 +9,7 @@ import { backoff } from './poll.js';
 import { asProblem } from './problem.js';
 import { unsavedFrames } from './state.js';
 
-const REST = 250; // ms without a change, so that a drag is one write
+const REST = 250; // ms without a change: a drag, however long a hand rests on the way, is one write
 
 /** What the server keeps of a marker. @param {import('./geometry.js').Marker} marker */
 export function trackpoint({ x, y, label, marker_id, color, undeletable, status, placed }) {
@@ -35,7 +35,7 @@ export class Saver {
     this.slot = `tiptrace.edits.${store.state.movieId}`;
     store.subscribe((state, before) => {
       if (state.edits !== before.edits) this.#keep();
-      if (state.edits !== before.edits || state.lease !== before.lease) this.#soon(REST);
+      if (state.edits !== before.edits || state.lease !== before.lease || state.inHand !== before.inHand) this.#soon(REST);
     });
   }
 
@@ -64,7 +64,7 @@ export class Saver {
   #soon(milliseconds) {
     clearTimeout(this.#timer);
     const { state } = this.store;
-    if (state.lease.kind !== 'held' || !unsavedFrames(state).length) return;
+    if (state.lease.kind !== 'held' || state.inHand || !unsavedFrames(state).length) return;
     this.#timer = setTimeout(() => void this.flush().catch(() => {}), milliseconds);
   }
 

@@ -21,12 +21,14 @@
  *   movieId: string, metadata: any | null, size: Size | null,
  *   frames: Record<number, Marker[]>, times: Record<number, number>, edits: Record<number, Edit>, revision: number,
  *   saving: number | null, saveProblem: string | null, savedAt: number | null,
- *   frame: number, selected: string | null, undo: Step[], redo: Step[],
+ *   frame: number, selected: string | null, inHand: boolean, undo: Step[], redo: Step[],
  *   lease: Lease, ask: Ask, failures: number, loadedTo: number,
  *   progress: {first: number, at: number, frame: number} | null,
  *   results: any | null, fatal: string | null, me: any | null, allKept: boolean,
  * }} State
  * @typedef {{type: string} & Record<string, any>} Action
+ *
+ * `inHand`: a marker is being dragged. Until it is let go nothing is saved, and nothing on the page moves the frame.
  */
 import { PALETTE, defaultMarkers } from './geometry.js';
 
@@ -37,7 +39,7 @@ const LONGEST_HISTORY = 200;
 export function initialState(movieId) {
   return {
     movieId, metadata: null, size: null, frames: {}, times: {}, edits: {}, revision: 0,
-    saving: null, saveProblem: null, savedAt: null, frame: 0, selected: null, undo: [], redo: [],
+    saving: null, saveProblem: null, savedAt: null, frame: 0, selected: null, inHand: false, undo: [], redo: [],
     lease: { kind: 'none' }, ask: { kind: 'idle' }, failures: 0, loadedTo: -1, progress: null,
     results: null, fatal: null, me: null, allKept: false,
   };
@@ -187,6 +189,8 @@ const CHANGES = {
 
   'frame/shown': (state, { frame }) => ({ ...state, frame: clampFrame(state, frame) }),
   'marker/selected': (state, { label }) => ({ ...state, selected: label }),
+  'marker/taken': (state) => ({ ...state, inHand: true }),
+  'marker/let-go': (state) => ({ ...state, inHand: false }),
   'marker/moved': (state, { label, x, y, gesture = '' }) =>
     edited(
       { ...state, selected: label },

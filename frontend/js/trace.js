@@ -1,11 +1,11 @@
 // @ts-check
 /** The trace: asked for with one key per click until it is answered, watched, stopped. */
 import { cancelTrace, traceMovie } from './api.js';
-import { announce, byId, freshKey, now, setText, show } from './dom.js';
+import { announce, byId, freshKey, now, setAttribute, setText, show } from './dom.js';
 import { backoff } from './poll.js';
 import { asProblem, retryReason } from './problem.js';
 import { canEdit, hasResults, isTracing, markersAt, trimEnd, trimStart, unsavedFrames } from './state.js';
-import { lastFrameToTrace, traceHint, tracingSentence } from './words.js';
+import { isOutOfDate, lastFrameToTrace, traceHint, tracingSentence } from './words.js';
 
 /** @typedef {import('./state.js').State} State */
 
@@ -53,7 +53,8 @@ export class TracePanel {
     byId('retrace').classList.toggle('primary', later);
     byId('trace').classList.toggle('primary', !later);
     setText(byId('trace-hint'), tracing ? '' : traceHint(state));
-    byId('trace-hint').classList.toggle('later', traced);
+    byId('trace-hint').classList.toggle('later', traced && !isOutOfDate(state));
+    setAttribute(byId('trace-hint'), 'data-tone', isOutOfDate(state) ? 'warn' : null);
     show(byId('tracing'), tracing);
     if (tracing) {
       setText(byId('trace-sentence'), tracingSentence(state, now()));

@@ -150,9 +150,6 @@ export function banner(state, now) {
   if (lease.kind === 'denied') return { ...deniedBanner(state, lease, now, say), at: lease.since };
   const offer = trimOffer(state);
   if (offer) return say('warn', offer.text, [['trim-to-scene', offer.label], ['keep-all', 'Keep all frames']]);
-  if (metadata.needs_retracing && hasResults(state)) {
-    return say('warn', 'Markers were moved after the last trace. Trace again, so that the results follow them.');
-  }
   return null;
 }
 
@@ -208,9 +205,13 @@ export function savingWord(state) {
   return state.savedAt ? { word: 'saved', tone: 'calm' } : null;
 }
 
+/** Do the results no longer follow the markers? @param {State} state */
+export const isOutOfDate = (state) => Boolean(state.metadata?.needs_retracing) && hasResults(state);
+
 /** What to do before the first trace, and on the first frame after it, from where nothing can be retraced; or nothing. @param {State} state */
 export function traceHint(state) {
   const { size } = state;
+  if (isOutOfDate(state)) return 'Markers were moved after the last trace. Trace again, so that the results follow them.';
   if (!size || state.lease.kind !== 'held') return '';
   if (hasResults(state)) {
     return state.frame <= trimStart(state) ? 'Does a marker go astray? Go to the frame where it does, move it there, and retrace from that frame.' : '';

@@ -151,6 +151,35 @@ async def _css_color(at: Visitor, name: str) -> list[int]:
     return [int(hexadecimal[place : place + 2], 16) for place in (1, 3, 5)]
 
 
+async def test_a_hand_that_rests_in_a_drag_puts_the_marker_where_it_lets_go(
+    new_traced_movie: Makes, ada: Person, visit: Opens
+) -> None:
+    """Nothing is saved until it is let go, and neither that nor news of the connection moves the frame meanwhile."""
+    at = await visit(ada)
+    await at.analyze(new_traced_movie("Arabidopsis, slowly"))
+    await at.editable()
+    await _go(at, 20)
+    x, y = await at.position("Apex")
+    sent: list[str] = []
+    at.page.on("request", lambda request: sent.append(request.url) if "put-frame-trackpoints" in request.url else None)
+    mouse, height = at.page.mouse, 480
+    await mouse.move(*await at.place_on_screen(x, height - y))
+    await mouse.down()
+    goal = await at.place_on_screen(x + 40, height - y + 30)
+    await mouse.move(*goal, steps=4)
+    above = (await at.page.locator("#frame").bounding_box() or {})["y"]
+    await at.page.wait_for_timeout(700)
+    assert sent == []
+    await mouse.move(goal[0] + 1, goal[1])
+    await mouse.move(*goal)
+    await mouse.up()
+    await at.saved()
+    assert len(sent) == 1
+    assert await at.position("Apex") == pytest.approx((x + 40, y - 30), abs=1.5)
+    assert (await at.page.locator("#frame").bounding_box() or {})["y"] == above
+    await expect(at.page.locator("#trace-hint")).to_contain_text("Markers were moved after the last trace.")
+
+
 async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there_b14(
     new_traced_movie: Makes, ada: Person, visit: Opens
 ) -> None:
@@ -163,11 +192,12 @@ async def test_a_marker_moved_on_a_later_frame_is_retraced_from_there_b14(
     await at.page.locator(".marker-main", has_text="Apex").press("Shift+ArrowLeft")
     await at.saved()
     moved = await at.position("Apex")
-    await expect(at.page.locator("#banner")).to_contain_text("Markers were moved after the last trace.")
+    await expect(at.page.locator("#trace-hint")).to_contain_text("Markers were moved after the last trace.")
+    await expect(at.page.locator("#banner")).to_be_hidden()
     await at.page.get_by_role("button", name="Retrace from here").click()
     await expect(at.page.locator("#tracing")).to_be_visible()
     await expect(at.page.locator("#have-results")).to_be_visible(timeout=60_000)
-    await expect(at.page.locator("#banner")).to_be_hidden()
+    await expect(at.page.locator("#trace-hint")).not_to_contain_text("Markers were moved")
     assert await at.position("Apex") == moved, "the frame that was corrected stays as it was placed"
 
     await _go(at, 5)

@@ -127,6 +127,9 @@ test('after a trace the first frame, from where nothing can be retraced, tells h
   const traced = { ...held, frames: { ...held.frames, 1: [{ label: 'Apex', x: 300, y: 300, status: 1 }] } };
   assert.match(w.traceHint(traced), /Go to the frame where it does, move it there/);
   assert.equal(w.traceHint(run(traced, { type: 'frame/shown', frame: 5 })), '', 'the button is there to be pressed');
+  const later = { ...traced, metadata: { ...traced.metadata, needs_retracing: 1 } };
+  assert.match(w.traceHint(later), /^Markers were moved after the last trace/);
+  assert.equal(w.banner(later, NOW), null, 'what comes with the first move of a marker must not move the frame');
 });
 
 test('an implausible scale is asked about (A19)', () => {
