@@ -57,7 +57,8 @@ class Movie:
     total_frames: int
     analysis: AnalysisLease | None
     tracing: TracingLease | None
-    hidden: Hidden | None
+    hidden: tuple[Hidden, ...]
+    """What stands in the frames and counts no more, in the order in which it was hidden."""
     row: Mapping[str, Any]
 
     @property
@@ -163,29 +164,63 @@ def _tracing(row: Mapping[str, Any]) -> TracingLease | None:
     )
 
 
-def _hidden(row: Mapping[str, Any]) -> Hidden | None:
+def _hidden(row: Mapping[str, Any]) -> tuple[Hidden, ...]:
     if row.get("hidden_from") is None:
-        return None
+        return ()
+    return tuple(_span(stored) for stored in (*row.get("hidden_earlier", ()), row))
+
+
+def _span(stored: Mapping[str, Any]) -> Hidden:
     return Hidden(
-        first=int(row["hidden_from"]),
-        last=int(row["hidden_to"]),
-        job_id=row.get("hidden_job_id", ""),
-        edit_seq=int(row.get("hidden_edit_seq") or 0),
-        keep_placed=bool(row.get("hidden_keep_placed")),
+        first=int(stored["hidden_from"]),
+        last=int(stored["hidden_to"]),
+        job_id=stored.get("hidden_job_id", ""),
+        edit_seq=int(stored.get("hidden_edit_seq") or 0),
+        keep_placed=bool(stored.get("hidden_keep_placed")),
     )
 
 
-def hull(earlier: Hidden | None, new: Hidden) -> Hidden:
-    """The span that hides what both hide. Points kept by one but cleared by the other stay cleared."""
-    if earlier is None:
-        return new
-    return Hidden(
-        first=min(earlier.first, new.first),
-        last=max(earlier.last, new.last),
-        job_id=new.job_id,
-        edit_seq=new.edit_seq,
-        keep_placed=new.keep_placed and earlier.keep_placed,
+def hidden_row(spans: tuple[Hidden, ...]) -> dict[str, Any]:
+    """The attributes of the row that say so: the latest span in its own, those before it in a list."""
+
+    def told(span: Hidden) -> dict[str, Any]:
+        return {
+            "hidden_from": span.first,
+            "hidden_to": span.last,
+            "hidden_job_id": span.job_id,
+            "hidden_edit_seq": span.edit_seq,
+            "hidden_keep_placed": span.keep_placed,
+        }
+
+    if not spans:
+        return {}
+    return {"hidden_earlier": [told(span) for span in spans[:-1]], **told(spans[-1])}
+
+
+def hide(earlier: tuple[Hidden, ...], new: Hidden) -> tuple[Hidden, ...]:
+    """The spans that hide what all of these hide, each only what was there when it was made.
+
+    They must not be made one: the counter of the new span lies behind edits that an earlier one left alone, and its
+    frames are not theirs. A span without frames hides nothing; one whose every frame is hidden again needs no telling.
+    """
+    if new.first > new.last:
+        return earlier
+    left = tuple(
+        span
+        for span in earlier
+        if not (new.first <= span.first and span.last <= new.last and (span.keep_placed or not new.keep_placed))
     )
+    return (*left, new)
+
+
+def left_of(points: list[dict[str, Any]], item: Mapping[str, Any], spans: tuple[Hidden, ...]) -> list[dict[str, Any]]:
+    """Those of a stored frame's points that none of these spans hides; the frames of a span's own job are its own."""
+    number, job_id, edit_seq = int(item["frame_number"]), item.get("job_id"), int(item.get("edit_seq") or 0)
+    own = [place for place, span in enumerate(spans) if span.job_id == job_id]
+    for span in spans[own[-1] + 1 if own else 0 :]:
+        if span.first <= number <= span.last and edit_seq <= span.edit_seq:
+            points = [p for p in points if p.get("placed") == "user"] if span.keep_placed else []
+    return points
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +272,7 @@ def frame_shows(
     Inside a hidden span only the hiding job's own frames, edits made after it began, and (if it keeps them) points
     that a person placed are shown.
     """
-    points = turned_points(movie, item, labels)
-    span = movie.hidden
-    if span is None or not span.first <= item["frame_number"] <= span.last:
-        return points
-    if item.get("job_id") == span.job_id or int(item.get("edit_seq") or 0) > span.edit_seq:
-        return points
-    return [p for p in points if p.get("placed") == "user"] if span.keep_placed else []
+    return left_of(turned_points(movie, item, labels), item, movie.hidden)
 
 
 def is_legacy_frame(movie: Movie, item: Mapping[str, Any]) -> bool:

@@ -120,21 +120,26 @@ class Frames:
         }
         return Put(FRAMES, item if time is None else {**item, "time": time})
 
-    async def clean(self, fence: Fence, span: Hidden, now: int) -> int:
-        """Delete what a hidden span hides, behind the fence. Points that a person placed stay if the span keeps them.
+    async def clean(self, fence: Fence, spans: Sequence[Hidden], now: int) -> int:
+        """Delete what hidden spans hide, behind the fence. Points that a person placed stay if the span keeps them.
 
-        Each frame is deleted only while it is still what the span hides. Returns how many frames were removed or cut
-        down. Raises FenceLost's cause, TransactionRefused at position 0, when the job is no longer this worker's.
+        In their order, since what one keeps counts as kept from then on. Each frame is deleted only while it is still
+        what the span hides. Returns how many frames were removed or cut down. Raises FenceLost's cause,
+        TransactionRefused at position 0, when the job is no longer this worker's.
         """
-        writes: list[Write] = []
-        async for item in self.span(fence.movie_id, span.first, span.last, consistent=True):
-            if item.get("job_id") == span.job_id or int(item.get("edit_seq") or 0) > span.edit_seq:
-                continue
-            writes.append(_cleared(fence.movie_id, item, span))
-        for start in range(0, len(writes), CHUNK_FRAMES):
-            check = Check(MOVIES, {"movie_id": fence.movie_id}, holds_fence(fence, now))
-            await self._clean_batch([check, *writes[start : start + CHUNK_FRAMES]])
-        return len(writes)
+        cleaned = 0
+        for place, span in enumerate(spans):
+            own = {later.job_id for later in spans[place:]}
+            writes: list[Write] = []
+            async for item in self.span(fence.movie_id, span.first, span.last, consistent=True):
+                if item.get("job_id") in own or int(item.get("edit_seq") or 0) > span.edit_seq:
+                    continue
+                writes.append(_cleared(fence.movie_id, item, span))
+            for start in range(0, len(writes), CHUNK_FRAMES):
+                check = Check(MOVIES, {"movie_id": fence.movie_id}, holds_fence(fence, now))
+                await self._clean_batch([check, *writes[start : start + CHUNK_FRAMES]])
+            cleaned += len(writes)
+        return cleaned
 
     async def _clean_batch(self, writes: list[Write]) -> None:
         while len(writes) > 1:

@@ -13,7 +13,17 @@ from zlib import crc32
 from service.domain.errors import OutcomeUnknown
 from service.domain.failures import Failure
 from service.domain.lease import AnalysisLease, Fence, TracingLease
-from service.domain.movie import FAILED, PROCESSING, TRACING, UNUSABLE, UPLOADING, Hidden, Movie, movie_from_row
+from service.domain.movie import (
+    FAILED,
+    PROCESSING,
+    TRACING,
+    UNUSABLE,
+    UPLOADING,
+    Hidden,
+    Movie,
+    hidden_row,
+    movie_from_row,
+)
 from service.domain.policy import Policy
 from service.store import conditions as when
 from service.store.expressions import Condition, Update, at_most, equals, keyed
@@ -55,7 +65,7 @@ ANALYSIS = (
 """Removed, not nulled, when an analysis lease is dropped."""
 
 FAILURE = ("failure_code", "tracing_failure_summary", "tracing_failed_at", "status_reason")
-HIDDEN = ("hidden_from", "hidden_to", "hidden_job_id", "hidden_edit_seq", "hidden_keep_placed")
+HIDDEN = ("hidden_earlier", "hidden_from", "hidden_to", "hidden_job_id", "hidden_edit_seq", "hidden_keep_placed")
 
 
 class Movies:
@@ -212,7 +222,7 @@ class Movies:
         job: TracingLease,
         now: int,
         condition: Condition,
-        hidden: Hidden | None,
+        hidden: tuple[Hidden, ...],
         span: tuple[int, int] | None = None,
     ) -> Change:
         """Queue a job: its lease replaces the starter's analysis lease (and a stale job's), old failure fields go.
@@ -239,15 +249,9 @@ class Movies:
         }
         if span is not None:
             started |= {"tracing_frame_start": span[0], "tracing_frame_end": span[1]}
-        if hidden is not None:
-            started |= {
-                "hidden_from": hidden.first,
-                "hidden_to": hidden.last,
-                "hidden_job_id": hidden.job_id,
-                "hidden_edit_seq": hidden.edit_seq,
-                "hidden_keep_placed": hidden.keep_placed,
-                "last_frame_tracked": max(0, hidden.first - 1),
-            }
+        started |= hidden_row(hidden)
+        if span is not None or hidden:
+            started["last_frame_tracked"] = span[0] if span else max(0, hidden[-1].first - 1)
         former = when.job_is_stale(movie.tracing, now) if movie.tracing else when.no_tracing_lease()
         condition = condition & former & when.edits_are(movie.edit_seq)
         return self._change(movie.movie_id, Update(set=started, remove=(*ANALYSIS, *JOB, *FAILURE)), condition)

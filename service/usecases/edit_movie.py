@@ -20,7 +20,7 @@ from service.domain.errors import (
     TiptraceError,
 )
 from service.domain.markers import MARKER_MAP, MarkerMap, checked_points, renamed, unmoved_kept
-from service.domain.movie import Hidden, Movie, condition, frame_shows, hull, movie_from_row
+from service.domain.movie import Hidden, Movie, condition, frame_shows, hidden_row, hide, movie_from_row
 from service.domain.receipt import Intent
 from service.store import conditions as when
 from service.store.expressions import Update
@@ -174,7 +174,6 @@ async def reset_tracing(
     async def plan(movie: Movie, _frames: Frames) -> tuple[Update, list[Write]]:
         # A token of its own hides every stored frame; the next trace's worker cleans them.
         span = Hidden(0, max(0, movie.total_frames - 1), stores.ids.token(), movie.edit_seq, keep_placed=False)
-        span = hull(movie.hidden, span)
         writes: list[Write] = []
         kept = await stores.frames.get(movie_id, movie.trim_start)
         if kept:
@@ -184,11 +183,7 @@ async def reset_tracing(
                 seq = movie.edit_seq + 1
                 writes.append(stores.frames.placed_write(movie_id, movie.trim_start, points, seq, kept.get("time")))
         hidden = {
-            "hidden_from": span.first,
-            "hidden_to": span.last,
-            "hidden_job_id": span.job_id,
-            "hidden_edit_seq": span.edit_seq,
-            "hidden_keep_placed": span.keep_placed,
+            **hidden_row(hide(movie.hidden, span)),
             "last_frame_tracked": movie.trim_start,
             "needs_retracing": 1,
             "status": "ready",

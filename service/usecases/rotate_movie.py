@@ -21,7 +21,7 @@ from service.domain.errors import (
     OutcomeUnknown,
 )
 from service.domain.failures import WORKER_LOST, Failure
-from service.domain.movie import Hidden, Movie, condition, hull, movie_from_row
+from service.domain.movie import Hidden, Movie, condition, hide, movie_from_row
 from service.domain.receipt import UNSAID, Intent, Receipt, Sender
 from service.store import conditions as when
 from service.store.objects import Stored
@@ -105,7 +105,7 @@ async def _admitted(
     """The transaction. False if the row changed meanwhile and it is worth looking again."""
     job = queued_lease(stores, actor, receipt, "inspect", now)
     span = Hidden(0, max(0, movie.total_frames - 1), receipt.job_id, movie.edit_seq, keep_placed=False)
-    started = stores.movies.start_write(movie, job, now, when.may_edit_now(lease_id, now), hull(movie.hidden, span))
+    started = stores.movies.start_write(movie, job, now, when.may_edit_now(lease_id, now), hide(movie.hidden, span))
     writes: list[Write] = [
         _turned(started, movie, receipt.inputs),
         stores.receipts.admit_write(receipt, now),

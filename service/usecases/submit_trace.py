@@ -21,6 +21,7 @@ from service.domain.errors import (
     MovieNotFound,
     NotReady,
     OutcomeUnknown,
+    TooMany,
 )
 from service.domain.failures import WORKER_LOST, Failure
 from service.domain.job import PLAN_VERSION, checked_options
@@ -34,7 +35,7 @@ from service.domain.movie import (
     Movie,
     condition,
     frame_shows,
-    hull,
+    hide,
     movie_from_row,
 )
 from service.domain.receipt import UNSAID, Receipt, Sender, input_digest, receipt_id
@@ -48,6 +49,8 @@ from service.usecases.start_job import accepted_receipt, announce, queued_lease,
 log = structlog.get_logger()
 _ROUNDS = 4
 _MAX_ANCHOR_POINTS = 2_000
+_MOST_HIDDEN = 50
+"""Traces of other frames each that were ordered and given up before a worker had begun one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ async def submit(stores: Stores, actor: Actor, order: TraceOrder) -> Submitted:
 
     One transaction creates the receipt, replaces the caller's analysis lease by the job's, hides the later frames and
     writes the event. Raises what the contract names: MovieNotFound, NoRight, WrongCourse, KeyReused, NotReady,
-    MovieDeleted, MarkersMissing, InvalidParameter, LeaseLost, BeingEdited, BeingTraced, Unavailable.
+    MovieDeleted, MarkersMissing, InvalidParameter, LeaseLost, BeingEdited, BeingTraced, TooMany, Unavailable.
     """
     checked_options(order.options)
     digest = input_digest(order.sent)
@@ -194,7 +197,9 @@ async def _admitted(
 ) -> bool:
     """The start transaction. False if something changed meanwhile and it is worth looking again."""
     first, last = receipt.inputs["frame_start"], receipt.inputs["frame_end"]
-    new_span = Hidden(first + 1, last, receipt.job_id, movie.edit_seq, order.keep_placed)
+    spans = hide(movie.hidden, Hidden(first + 1, last, receipt.job_id, movie.edit_seq, order.keep_placed))
+    if len(spans) > _MOST_HIDDEN:
+        raise TooMany
     job = queued_lease(stores, actor, receipt, "trace", now)
     if order.analysis_lease_id:
         right = when.holds_live_analysis_lease(order.analysis_lease_id, now)
@@ -203,7 +208,7 @@ async def _admitted(
     condition = when.can_be_edited() & right
     writes: list[Write] = [
         stores.receipts.admit_write(receipt, now),
-        stores.movies.start_write(movie, job, now, condition, hull(movie.hidden, new_span), (first, last)),
+        stores.movies.start_write(movie, job, now, condition, spans, (first, last)),
         start_event(
             stores, actor, movie, receipt, "movie.tracing.started", now, ipaddr=order.ipaddr, frames=last - first
         ),

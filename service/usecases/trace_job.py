@@ -54,11 +54,11 @@ async def _note_backward(stores: Stores, lease: JobLease, frame: int) -> None:
 
 
 async def _clean_hidden(stores: Stores, lease: JobLease) -> None:
-    """Delete what the start transaction hid, then drop the span. Frames of this very job are not hidden by it."""
-    span = lease.movie.hidden
-    if span is None:
+    """Delete what start transactions hid, then drop the spans. Frames of this very job are not hidden by it."""
+    spans = lease.movie.hidden
+    if not spans:
         return
-    await lease.write(lambda now: stores.frames.clean(lease.fence, span, now), renews=False)
+    await lease.write(lambda now: stores.frames.clean(lease.fence, spans, now), renews=False)
     await lease.write(lambda now: stores.movies.drop_hidden(lease.fence, now))
 
 

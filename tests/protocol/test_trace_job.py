@@ -18,6 +18,7 @@ from service.domain.errors import (
     LeaseLost,
     MarkersMissing,
     NothingToCancel,
+    TooMany,
 )
 from service.domain.failures import Failure
 from service.domain.movie import condition
@@ -433,3 +434,79 @@ async def test_an_edit_in_a_span_that_a_failed_trace_hid_is_shown(lab: Lab, owne
     await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, page.lease_id, 7, POINTS)
     shown = await read_movie.frames(lab.stores, await lab.movie(movie_id), 1, 29)
     assert list(shown) == ["7"]
+
+
+async def _placed(lab: Lab, owner: Actor, movie_id: str, *numbers: int) -> str:
+    """Points put on these frames by a page that goes on editing; its lease."""
+    page = (await acquire(lab.stores, owner, movie_id)).lease
+    assert page
+    for number in numbers:
+        await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, page.lease_id, number, POINTS)
+    return page.lease_id
+
+
+async def _shown(lab: Lab, movie_id: str) -> list[int]:
+    return sorted(map(int, await read_movie.frames(lab.stores, await lab.movie(movie_id), 0, 30)))
+
+
+@pytest.mark.parametrize(
+    ("placed", "first", "last", "stays"),
+    [
+        ((5, 20), 20, 29, [0, 5, 20]),
+        ((20,), 20, 29, [0, 20]),
+        ((30 - 1,), 5, 20, [0, 29]),
+    ],
+)
+@pytest.mark.parametrize("keep", [False, True])
+async def test_what_was_placed_after_a_trace_was_given_up_outlives_the_next(
+    lab: Lab, owner: Actor, placed: tuple[int, ...], first: int, last: int, stays: list[int], keep: bool
+) -> None:
+    """Both spans are hidden still when it starts; the later one knows nothing of frames that it does not trace."""
+    movie_id = await lab.ready_movie(owner)
+    await lab.submit(owner, movie_id, key="given-up")
+    await cancel(lab.stores, owner, movie_id)
+    lease_id = await _placed(lab, owner, movie_id, *placed, first)
+    order = {"frame_start": first, "frame_end": last, "keep_placed": keep, "analysis_lease_id": lease_id}
+    submitted = await lab.submit(owner, movie_id, key="next", **order)
+    assert await _shown(lab, movie_id) == sorted({*stays, first})
+    await run(lab.stores, await claimed(lab.stores, message_of(submitted)))
+    assert await _shown(lab, movie_id) == sorted({*stays, *range(first, last + 1)})
+    assert sorted(await lab.frames(movie_id)) == await _shown(lab, movie_id), "what was hidden is gone"
+
+
+async def test_what_was_placed_after_a_reset_outlives_traces_from_the_middle_and_given_up(
+    lab: Lab, owner: Actor
+) -> None:
+    movie_id = await lab.ready_movie(owner)
+    await run(lab.stores, await claimed(lab.stores, message_of(await lab.submit(owner, movie_id, key="first"))))
+    lease_id = await _placed(lab, owner, movie_id)
+    await edit_movie.reset_tracing(lab.stores, owner, movie_id, lease_id)
+    for number in (5, 10):
+        await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, lease_id, number, POINTS)
+    assert await _shown(lab, movie_id) == [0, 5, 10]
+    for key in ("given-up", "again"):
+        await lab.submit(owner, movie_id, key=key, frame_start=10, keep_placed=True, analysis_lease_id=lease_id)
+        assert await _shown(lab, movie_id) == [0, 5, 10]
+        await cancel(lab.stores, owner, movie_id)
+        lease_id = await _placed(lab, owner, movie_id)
+        assert await _shown(lab, movie_id) == [0, 5, 10]
+    last = await lab.submit(owner, movie_id, key="last", keep_placed=True, analysis_lease_id=lease_id)
+    assert await _shown(lab, movie_id) == [0, 5, 10]
+    await run(lab.stores, await claimed(lab.stores, message_of(last)))
+    assert await _shown(lab, movie_id) == list(range(30))
+    kept = [n for n, item in (await lab.frames(movie_id)).items() if item["trackpoints"][0]["placed"] == "user"]
+    assert sorted(kept) == [0, 5, 10]
+
+
+async def test_a_row_takes_only_so_many_traces_given_up_each_from_another_frame(lab: Lab, owner: Actor) -> None:
+    """A trace from the beginning, as a page orders it, needs no more room than one of them."""
+    movie_id = await lab.ready_movie(owner, frames=60)
+    for first in range(50):
+        order = {"keep_placed": True, "analysis_lease_id": await _placed(lab, owner, movie_id, first)}
+        await lab.submit(owner, movie_id, key=f"from-{first}", frame_start=first, **order)
+        await cancel(lab.stores, owner, movie_id)
+    order = {"keep_placed": True, "analysis_lease_id": await _placed(lab, owner, movie_id, 50)}
+    with pytest.raises(TooMany):
+        await lab.submit(owner, movie_id, key="from-50", frame_start=50, **order)
+    await lab.submit(owner, movie_id, key="whole", **order)
+    assert len((await lab.movie(movie_id)).hidden) == 1

@@ -27,7 +27,7 @@ from service.domain.markers import (
     unmoved_kept,
     with_markers_of,
 )
-from service.domain.movie import Hidden, condition, frame_shows, hull, movie_from_row
+from service.domain.movie import Hidden, condition, frame_shows, hidden_row, hide, movie_from_row
 from service.domain.receipt import Receipt, checked_key, input_digest, receipt_from_row, receipt_id, receipt_to_row
 from service.store.marshal import pack, unpack
 from service.usecases.people import normal_email
@@ -103,10 +103,40 @@ def test_a_hidden_span_shows_only_what_belongs_to_its_job_or_came_after_it(item:
     assert [point["placed"] for point in found] == shown
 
 
-def test_two_hidden_spans_hide_together_what_either_hides() -> None:
-    earlier, new = Hidden(5, 9, "j1", 3, keep_placed=False), Hidden(8, 20, "j2", 6, keep_placed=True)
-    assert hull(earlier, new) == Hidden(5, 20, "j2", 6, keep_placed=False)
-    assert hull(None, new) == new
+CLEARED, KEPT = Hidden(5, 9, "j1", 3, keep_placed=False), Hidden(8, 20, "j2", 6, keep_placed=True)
+
+
+@pytest.mark.parametrize(
+    ("item", "shown"),
+    [
+        ({"frame_number": 7, "edit_seq": 3}, []),
+        ({"frame_number": 7, "edit_seq": 4}, ["user", "trace"]),  # an edit made between the two, where only one hides
+        ({"frame_number": 9, "edit_seq": 3}, []),
+        ({"frame_number": 9, "edit_seq": 5}, ["user"]),
+        ({"frame_number": 9, "edit_seq": 7}, ["user", "trace"]),
+        ({"frame_number": 9, "job_id": "j1"}, ["user"]),  # made after the first
+        ({"frame_number": 9, "job_id": "j2"}, ["user", "trace"]),
+        ({"frame_number": 9, "job_id": "j0"}, []),
+        ({"frame_number": 10, "job_id": "j0"}, ["user"]),
+        ({"frame_number": 4, "job_id": "j0"}, ["user", "trace"]),
+    ],
+)
+def test_of_two_hidden_spans_each_hides_what_was_there_when_it_was_made(item: Any, shown: list[str]) -> None:
+    row = movie(**hidden_row((CLEARED, KEPT)))
+    assert row.hidden == (CLEARED, KEPT)
+    found = frame_shows(row, {**item, "trackpoints": [{"placed": "user"}, {"placed": "trace"}]})
+    assert [point["placed"] for point in found] == shown
+
+
+def test_spans_that_hide_nothing_of_their_own_are_not_kept() -> None:
+    assert hide((), CLEARED) == (CLEARED,)
+    assert hide((CLEARED,), KEPT) == (CLEARED, KEPT)
+    whole = Hidden(0, 99, "j3", 8, keep_placed=False)
+    assert hide((CLEARED, KEPT), whole) == (whole,)
+    kept = Hidden(0, 99, "j3", 8, keep_placed=True)
+    assert hide((CLEARED, KEPT), kept) == (CLEARED, kept), "what one clears the other would leave"
+    assert hide((CLEARED,), Hidden(40, 39, "j3", 8, keep_placed=False)) == (CLEARED,), "no frame follows the last"
+    assert hidden_row(()) == {}
 
 
 def test_a_digest_depends_on_what_was_sent_and_not_on_its_order() -> None:
