@@ -12,6 +12,8 @@ from service.domain.errors import InvalidParameter, LabelTaken
 from service.domain.visible import is_blank
 
 MAX_MARKERS = 50
+MAX_NAMES = 200
+"""That markers of a movie may have had: a name that no frame shows any more is still one that a frame may tell of."""
 MAX_LABEL = 100
 MARKER_MAP = -100
 """The frame number of the item that maps marker ids to labels and colours."""
@@ -159,8 +161,8 @@ def checked_points(
                 "placed": "user",
             }
         )
-    if len(labels) > MAX_MARKERS:
-        labels = {marker: labels[marker] for marker in seen}
+    if len(labels) > MAX_NAMES:
+        raise InvalidParameter("trackpoints", f"would give the movie more than {MAX_NAMES} marker names in its life")
     return points, labels
 
 

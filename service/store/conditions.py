@@ -105,6 +105,11 @@ def waits_to_be_claimed(job_id: str, attempt: int) -> Condition:
     return equals("trace_job_id", job_id) & equals("tracing_attempt", attempt) & equals("tracing_state", "queued")
 
 
+def may_be_claimed(job_id: str, attempt: int) -> Condition:
+    """It waits, and its movie was not put away meanwhile. An inspection only looks, and goes on."""
+    return waits_to_be_claimed(job_id, attempt) & (not_deleted() | equals("trace_job_kind", "inspect"))
+
+
 def was_announced_at(job: TracingLease) -> Condition:
     return waits_to_be_claimed(job.job_id, job.attempt) & equals("tracing_announced_at", job.announced_at)
 

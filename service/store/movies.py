@@ -171,14 +171,17 @@ class Movies:
         """Grant where no job is on the row. Raises ConditionFailed with the row as it is, OutcomeUnknown."""
         await self._db.write(self.grant_write(movie_id, lease, now, condition))
 
-    async def renew_analysis(self, movie_id: str, lease_id: str, user_id: str, now: int) -> tuple[int, int]:
-        """Extend a live lease; returns its new expiry and when it was renewed before this.
+    async def renew_analysis(
+        self, movie_id: str, lease_id: str, user_id: str, now: int, right: Condition
+    ) -> tuple[int, int]:
+        """Extend a live lease of a movie of which `right` is true.
 
+        Returns its new expiry and when it was renewed before this.
         Raises ConditionFailed with the row as it is.
         """
         expires = now + self._policy.lease_seconds
         renewed = Update(set={"analysis_heartbeat_at": now, "analysis_expires_at": expires})
-        condition = when.holds_live_analysis_lease(lease_id, now) & when.started_by(user_id)
+        condition = when.holds_live_analysis_lease(lease_id, now) & when.started_by(user_id) & right
         former = await self._db.write(self._change(movie_id, renewed, condition), former=True) or {}
         return expires, int(former.get("analysis_heartbeat_at") or now)
 
@@ -209,9 +212,12 @@ class Movies:
         condition = when.may_edit_now(lease_id, now) & when.edits_are(movie.edit_seq)
         return self._change(movie.movie_id, update, condition)
 
-    async def set_details(self, movie_id: str, details: Mapping[str, Any], condition: Condition) -> Movie:
+    async def set_details(
+        self, movie_id: str, details: Mapping[str, Any], condition: Condition, *, removed: Sequence[str] = ()
+    ) -> Movie:
         """Attributes that need no lease (title, published, ...). Raises ConditionFailed."""
-        row = await self._db.write(self._change(movie_id, Update(set=details), when.movie_exists() & condition))
+        update = Update(set=details, remove=tuple(removed))
+        row = await self._db.write(self._change(movie_id, update, when.movie_exists() & condition))
         return movie_from_row(row or {})
 
     # jobs
@@ -289,7 +295,7 @@ class Movies:
                 "sweep_due_at": expires,
             }
         )
-        row = await self._db.write(self._change(movie_id, taken, when.waits_to_be_claimed(job_id, attempt)))
+        row = await self._db.write(self._change(movie_id, taken, when.may_be_claimed(job_id, attempt)))
         return movie_from_row(row or {})
 
     async def renew_tracing(self, fence: Fence, now: int) -> None:

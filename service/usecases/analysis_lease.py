@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from service.domain import audit
 from service.domain.access import Actor, check_read, may_edit
-from service.domain.errors import BeingEdited, EditedMeanwhile, MovieDeleted, NotReady, OutcomeUnknown
+from service.domain.errors import BeingEdited, EditedMeanwhile, MovieDeleted, NoRight, NotReady, OutcomeUnknown
 from service.domain.failures import WORKER_LOST, Failure
 from service.domain.lease import AnalysisLease
 from service.domain.movie import COMPLETED, FAILED, READY, Movie, condition, movie_from_row
@@ -227,15 +227,27 @@ async def drop(stores: Stores, operator: Actor, movie: Movie) -> bool:
 
 
 async def heartbeat(stores: Stores, actor: Actor, movie_id: str, lease_id: str) -> Beat:
-    """Renew a live lease. A lost lease is an answer, an unreachable database an error: a page tells them apart."""
+    """Renew a live lease. A lost lease is an answer, an unreachable database an error: a page tells them apart.
+
+    Who may edit the movie no more loses the lease by asking, so that he keeps nobody else from it.
+    """
+    right = when.not_deleted()
+    if len(actor.admin_of) < _MOST_COURSES:
+        right = right & when.editable_by(actor, None)
     for last in (False, True):
         now = stores.clock.now()
         try:
-            expires, former = await stores.movies.renew_analysis(movie_id, lease_id, actor.user_id, now)
+            expires, former = await stores.movies.renew_analysis(movie_id, lease_id, actor.user_id, now, right)
             return Beat(True, expires, seconds_since=max(0, now - former))
         except ConditionFailed as failed:
             if failed.item is None:
                 return Beat(False, message="There is no such movie any more.")
+            movie = movie_from_row(failed.item)
+            if not may_edit(actor, movie):
+                await release(stores, actor, movie_id, lease_id)
+                return Beat(False, message=NoRight(what="edit this movie").message)
+            if movie.deleted:
+                return Beat(False, message=MovieDeleted().message)
             return Beat(False, message="Editing moved to another page, or this page's time ran out.")
         except OutcomeUnknown:  # renewing twice is harmless
             if last:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.domain.access import Actor, check_edit, check_read
@@ -23,6 +23,7 @@ from service.domain.movie import Movie, movie_from_row
 from service.domain.visible import is_blank, without_embeddings
 from service.store import conditions as when
 from service.store.expressions import Condition
+from service.store.movies import ANALYSIS
 from service.store.stores import Stores
 from service.store.table import ConditionFailed
 
@@ -40,7 +41,7 @@ async def delete_movie(
     lease_id: str | None = None,
     course_id: str | None = None,
 ) -> Movie:
-    """Put a movie away, or take it back. Refused while anybody but the caller works on it.
+    """Put a movie away, with the caller's own lease, or take it back. Refused while anybody else works on it.
 
     Raises MovieNotFound, NoRight, WrongCourse, BeingEdited, BeingTraced, NotReady (its upload is being read),
     Unavailable.
@@ -49,7 +50,8 @@ async def delete_movie(
     now = stores.clock.now()
     details = {"deleted": deleted, "last_activity_at": now}
     try:
-        return await _set(stores, movie, details, when.only_own_lease_is_live(lease_id, now))
+        condition = when.only_own_lease_is_live(lease_id, now)
+        return await _set(stores, movie, details, condition, removed=ANALYSIS if deleted else ())
     except ConditionFailed as refusal:
         _explain(refusal.item, now)
         raise EditedMeanwhile from None
@@ -141,10 +143,12 @@ async def _set_living(stores: Stores, movie: Movie, details: Mapping[str, Any]) 
         raise MovieDeleted from None
 
 
-async def _set(stores: Stores, movie: Movie, details: Mapping[str, Any], condition: Condition) -> Movie:
+async def _set(
+    stores: Stores, movie: Movie, details: Mapping[str, Any], condition: Condition, *, removed: Sequence[str] = ()
+) -> Movie:
     """One conditional write of whole values. After a lost reply the row tells whether it was made."""
     try:
-        return await stores.movies.set_details(movie.movie_id, details, condition)
+        return await stores.movies.set_details(movie.movie_id, details, condition, removed=removed)
     except OutcomeUnknown:
         after = await stores.movies.get(movie.movie_id)
         if after and all(after.row.get(name) == value for name, value in details.items()):

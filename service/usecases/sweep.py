@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import structlog
 
 from service.domain.errors import Unavailable
-from service.domain.failures import UPLOAD_EXPIRED, WORKER_LOST, Failure
+from service.domain.failures import CANCELLED, UPLOAD_EXPIRED, WORKER_LOST, Failure
 from service.domain.lease import TracingLease
 from service.domain.movie import UPLOADING, Movie
 from service.store import conditions as when
+from service.store.expressions import Condition
 from service.store.queue import JobMessage
 from service.store.stores import Stores
 from service.store.table import ConditionFailed, TransactionRefused, Write
@@ -61,6 +62,9 @@ async def _look_at(stores: Stores, movie_id: str, swept: Swept) -> None:
         if movie.status == UPLOADING and int(movie.row.get("sweep_due_at") or 0) <= now:
             await _expire_upload(stores, movie, now)
             swept.uploads_expired += 1
+    elif movie.deleted and job.kind == "trace" and (job.state == "queued" or not job.live(now)):
+        await _end(stores, movie, job, Failure(CANCELLED), now, when.job_is(job))
+        swept.failed += 1
     elif job.state == "queued":
         if job.due_at <= now and await stores.movies.announce(movie_id, job, now):
             await stores.queue.send(JobMessage(movie_id, job.job_id, job.attempt), job.kind, movie.turn)
@@ -71,11 +75,24 @@ async def _look_at(stores: Stores, movie_id: str, swept: Swept) -> None:
             await _resume(stores, movie, job, now)
             swept.resumed += 1
         else:
-            failure = Failure(WORKER_LOST)
-            await commit_end(stores, failed_writes(stores, movie, job, failure, now, when.job_is_stale(job, now)))
+            await _end(stores, movie, job, Failure(WORKER_LOST), now, when.job_is_stale(job, now))
             swept.failed += 1
-            count_end(job, failure)
-            log.warning("job.ended", movie_id=movie_id, job_id=job.job_id, outcome="failed", code=WORKER_LOST)
+
+
+async def _end(
+    stores: Stores, movie: Movie, job: TracingLease, failure: Failure, now: int, condition: Condition
+) -> None:
+    await commit_end(stores, failed_writes(stores, movie, job, failure, now, condition))
+    count_end(job, failure)
+    receipt = await stores.receipts.get(job.receipt_id)
+    log.warning(
+        "job.ended",
+        movie_id=movie.movie_id,
+        job_id=job.job_id,
+        request_key=receipt.request_key if receipt else None,
+        outcome="failed",
+        code=failure.code,
+    )
 
 
 async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> None:

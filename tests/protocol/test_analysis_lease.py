@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
 
@@ -18,6 +19,7 @@ from service.store.stores import Stores
 from service.store.table import Change, Item, Put
 from service.usecases import edit_movie
 from service.usecases.analysis_lease import acquire, drop, heartbeat, release
+from service.usecases.manage_movie import delete_movie
 from tests.support.engines import ScriptedEngine
 from tests.support.lab import POINTS, Lab
 from tests.support.lab_worker import claimed, message_of, run
@@ -198,6 +200,30 @@ async def test_a_movie_that_is_not_ready_or_deleted_admits_no_lease(lab: Lab) ->
         with pytest.raises(error):
             await acquire(lab.stores, owner, movie_id)
         assert "analysis_lease_id" not in (await lab.movie(movie_id)).row
+
+
+async def test_who_may_edit_no_more_loses_the_lease_by_asking_for_more_of_it(lab: Lab) -> None:
+    owner, admin = await lab.person("Owner"), await lab.person("Admin", admin=True)
+    movie_id = await lab.ready_movie(owner)
+    lease = (await acquire(lab.stores, admin, movie_id)).lease
+    assert lease
+    assert (await heartbeat(lab.stores, admin, movie_id, lease.lease_id)).active
+    student = dataclasses.replace(admin, admin_of=frozenset())
+    beat = await heartbeat(lab.stores, student, movie_id, lease.lease_id)
+    assert (beat.active, beat.message) == (False, "You do not have the right to edit this movie.")
+    assert (await acquire(lab.stores, owner, movie_id)).lease
+
+
+async def test_a_movie_goes_away_with_its_editors_lease_and_comes_back_free(lab: Lab) -> None:
+    owner = await lab.person("Owner")
+    movie_id = await lab.ready_movie(owner)
+    lease = (await acquire(lab.stores, owner, movie_id)).lease
+    assert lease
+    await delete_movie(lab.stores, owner, movie_id, deleted=True, lease_id=lease.lease_id)
+    assert not (await heartbeat(lab.stores, owner, movie_id, lease.lease_id)).active
+    assert (await lab.movie(movie_id)).analysis is None
+    await delete_movie(lab.stores, owner, movie_id, deleted=False)
+    assert (await acquire(lab.stores, owner, movie_id)).lease
 
 
 async def test_a_live_trace_denies_the_lease_and_refuses_edits_of_the_page_that_started_it(lab: Lab) -> None:

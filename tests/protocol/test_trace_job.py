@@ -27,6 +27,7 @@ from service.usecases import edit_movie, read_movie
 from service.usecases.analysis_lease import acquire, heartbeat
 from service.usecases.cancel_trace import cancel
 from service.usecases.job_lease import claim
+from service.usecases.manage_movie import delete_movie
 from service.usecases.sweep import sweep
 from tests.support.engines import BackwardEngine, ScriptedEngine
 from tests.support.lab import POINTS, Lab
@@ -510,3 +511,22 @@ async def test_a_row_takes_only_so_many_traces_given_up_each_from_another_frame(
         await lab.submit(owner, movie_id, key="from-50", frame_start=50, **order)
     await lab.submit(owner, movie_id, key="whole", **order)
     assert len((await lab.movie(movie_id)).hidden) == 1
+
+
+@pytest.mark.parametrize("waits", [True, False])
+async def test_a_movie_put_away_while_its_worker_was_lost_is_traced_no_further(
+    lab: Lab, owner: Actor, waits: bool
+) -> None:
+    movie_id = await lab.ready_movie(owner)
+    submitted = await lab.submit(owner, movie_id)
+    if not waits:
+        await claimed(lab.stores, message_of(submitted))
+    lab.clock.advance(lab.stores.policy.lease_seconds + 1)
+    await delete_movie(lab.stores, owner, movie_id, deleted=True)
+    assert await claim(lab.stores, message_of(submitted)) is None
+    await sweep(lab.stores)
+    movie = await lab.movie(movie_id)
+    assert (movie.tracing, movie.row["status"], movie.row["failure_code"]) == (None, "tracing failed", "cancelled")
+    assert [receipt["state"] for receipt in await lab.receipts(movie_id)] == ["failed"]
+    await delete_movie(lab.stores, owner, movie_id, deleted=False)
+    assert (await acquire(lab.stores, owner, movie_id)).lease

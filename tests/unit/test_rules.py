@@ -217,6 +217,19 @@ def test_points_that_cannot_be_are_refused_by_name(sent: Any) -> None:
     assert refused.value.details["name"].startswith("trackpoints")
 
 
+def test_names_that_other_frames_may_tell_of_are_never_forgotten() -> None:
+    """A movie has 50 markers at a time, and may give them other names some times."""
+    ids = itertools.count()
+    known: dict[str, Any] = {}
+    for batch in range(4):
+        sent = [{"label": f"{batch}-{n}", "x": n, "y": n} for n in range(50)]
+        known = checked_points(sent, known, lambda: f"m{next(ids)}")[1]
+    assert {entry["label"] for entry in known.values()} == {f"{batch}-{n}" for batch in range(4) for n in range(50)}
+    with pytest.raises(InvalidParameter, match="more than 200 marker names"):
+        checked_points([{"label": "one more", "x": 1, "y": 1}], known, lambda: "new")
+    assert len(checked_points([{"label": "0-0", "x": 1, "y": 1}], known, lambda: "new")[1]) == 200
+
+
 def test_a_marker_that_did_not_move_stays_what_it_was_when_its_frame_is_saved_again() -> None:
     known = {**KNOWN, "m2": {"label": "Leaf"}, "m3": {"label": "Base"}}
     shown = [
