@@ -127,3 +127,28 @@ async def stored(workshop: Workshop, movie_id: str) -> dict[int, dict[str, objec
         item["frame_number"]: item["trackpoints"][0]
         async for item in workshop.stores.frames.span(movie_id, 0, FRAMES - 1, consistent=True)
     }
+
+
+async def test_a_trace_from_the_last_frame_is_done_with_that_frame(workshop: Workshop) -> None:
+    """Nothing follows it, so nothing is hidden; what was traced before it stays."""
+    movie = await workshop.upload(BODY)
+    lease = await workshop.place(movie)
+    await workshop.submit(movie, lease)
+    assert (await workshop.settled(movie.movie_id)).status == "tracing completed"
+    before = await stored(workshop, movie.movie_id)
+    lease = await workshop.place(movie)
+    await workshop.submit(movie, lease, frame_start=FRAMES - 1, keep_placed=True)
+    traced = await workshop.settled(movie.movie_id)
+    assert traced.status == "tracing completed", traced.row.get("tracing_failure_summary")
+    assert traced.row["last_frame_tracked"] == FRAMES - 1
+    after = await stored(workshop, movie.movie_id)
+    assert sorted(after) == list(range(FRAMES))
+    assert [after[n] for n in range(FRAMES - 1)] == [before[n] for n in range(FRAMES - 1)]
+
+
+async def test_a_movie_of_one_frame_is_traced(workshop: Workshop) -> None:
+    movie = await workshop.upload(uploads.mp4(1))
+    assert movie.status == "ready"
+    await workshop.submit(movie, await workshop.place(movie))
+    traced = await workshop.settled(movie.movie_id)
+    assert traced.status == "tracing completed", traced.row.get("tracing_failure_summary")
