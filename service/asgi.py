@@ -25,7 +25,7 @@ import structlog
 from service import metrics
 from service.bridge import Bridge
 from service.emf import metrics_told
-from service.local.datadir import DataDirInUse, NothingRuns
+from service.local.datadir import DataDirInUse, NothingRuns, NotOurs
 from service.local.emulator import EmulatorFailed
 from service.local.joining import Emulated, emulator_of
 from service.local.storefront import PREFIX, Message, Receive, Send, Storefront
@@ -45,7 +45,7 @@ MAX_BODY_BYTES = 1 << 20
 log = structlog.get_logger(__name__)
 
 
-EXPECTED = (DataDirInUse, EmulatorFailed, NothingRuns, SecretMissing, NotSetUp, OSError)
+EXPECTED = (DataDirInUse, EmulatorFailed, NothingRuns, NotOurs, SecretMissing, NotSetUp, OSError)
 """Why a service does not start though nothing is wrong with it. The message is for a person."""
 
 

@@ -64,6 +64,9 @@ RECEIPTS_RETIRED = _counter("receipts_retired", "Receipts past their time whose 
 JOBS_ENDED = _counter(
     "jobs_ended", "Jobs that ended, by result: completed, or the code of the failure", "kind", "result"
 )
+for _kind in ("trace", "inspect"):
+    for _result in ("completed", "worker_lost", "internal"):
+        JOBS_ENDED.labels(_kind, _result)  # the first one is a rise too, which it is not from nothing
 ATTEMPTS = _counter("worker_attempts", "Times a worker began a stage of a job", "stage")
 FRAMES_TRACED = _counter("frames_traced", "Frames computed and stored")
 FRAMES_RETRACED = _counter("frames_traced_again", "Of these, frames computed more than once for one job")

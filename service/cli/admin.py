@@ -212,7 +212,9 @@ async def jobs(as_json: bool, data: Path | None) -> None:
             str(facts["last_frame_tracked"]),
             str(facts["seconds_left"]),
         )
-    Console().print(table if found else "No job waits or runs.")
+    # Ids are there to be copied: what no window bounds is not cut.
+    console = Console()
+    (console if console.is_terminal else Console(width=200)).print(table if found else "No job waits or runs.")
 
 
 @admin.command("release")

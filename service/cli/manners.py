@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from service import logs
 from service.domain.errors import TiptraceError
 from service.local.connection import endpoint_of
-from service.local.datadir import DataDirInUse, NothingRuns
+from service.local.datadir import DataDirInUse, NothingRuns, NotOurs
 from service.local.emulator import EmulatorFailed
 from service.metrics_server import CannotListen
 from service.queues import NotSetUp
@@ -56,6 +56,7 @@ def ends_plainly(command: Callable[..., Coroutine[Any, Any, int | None]]) -> Cal
             DataDirInUse,
             EmulatorFailed,
             NothingRuns,
+            NotOurs,
             NotSetUp,
             SecretMissing,
             BotoCoreError,

@@ -49,6 +49,10 @@ class NothingRuns(Exception):
     """Whoever would join the service on this data directory finds none there, or the one it had joined is gone."""
 
 
+class NotOurs(Exception):
+    """The data directory belongs to another user, whose files a stop of ours would make our own."""
+
+
 class DataDirLock:
     """The exclusive lock on a data directory. The descriptor may be inherited: the lock lives as long as any copy."""
 
@@ -57,12 +61,18 @@ class DataDirLock:
         self.fd = -1
 
     def acquire(self, *, patience: float = 5.0) -> None:
-        """Take the lock. Raises `DataDirInUse` if a living service holds it.
+        """Take the lock. Raises `DataDirInUse` if a living service holds it, `NotOurs` if root would work in it.
 
         A service that was killed leaves an emulator that is about to end: that one is waited for, `patience` seconds. A
         service that seems to live gets half a second, since a kill takes its time.
         """
         self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        owner = self.data_dir.stat().st_uid
+        if owner != os.geteuid() == 0:
+            raise NotOurs(
+                f"The data directory {self.data_dir} belongs to user {owner}. Start the service first and try again,"
+                " or become that user: what root writes there, the service could not open any more."
+            )
         fd = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         began = time.monotonic()
         while True:

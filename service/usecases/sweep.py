@@ -5,6 +5,7 @@ The sparse index only nominates: every act re-reads the row and is conditional o
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -84,15 +85,16 @@ async def _end(
 ) -> None:
     await commit_end(stores, failed_writes(stores, movie, job, failure, now, condition))
     count_end(job, failure)
-    receipt = await stores.receipts.get(job.receipt_id)
-    log.warning(
-        "job.ended",
-        movie_id=movie.movie_id,
-        job_id=job.job_id,
-        request_key=receipt.request_key if receipt else None,
-        outcome="failed",
-        code=failure.code,
-    )
+    names = {"movie_id": movie.movie_id, "job_id": job.job_id, "request_key": await _request_key(stores, job)}
+    log.warning("job.ended", **names, outcome="failed", code=failure.code)
+
+
+async def _request_key(stores: Stores, job: TracingLease) -> str | None:
+    """By which the job's request can be found in the log; None if that cannot be read just now."""
+    with suppress(Unavailable):
+        receipt = await stores.receipts.get(job.receipt_id)
+        return receipt.request_key if receipt else None
+    return None
 
 
 async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> None:
@@ -100,7 +102,8 @@ async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> 
         movie.movie_id, job, now, when.job_is_stale(job, now), failures=job.failures + 1
     )
     await stores.database.write(write)
-    log.warning("job.resumed", movie_id=movie.movie_id, job_id=job.job_id, attempt=job.attempt + 1)
+    names = {"movie_id": movie.movie_id, "job_id": job.job_id, "request_key": await _request_key(stores, job)}
+    log.warning("job.resumed", **names, attempt=job.attempt + 1)
     await stores.queue.send(JobMessage(movie.movie_id, job.job_id, job.attempt + 1), job.kind, movie.turn)
 
 

@@ -52,3 +52,4 @@ def _count(late: float, interval: float) -> None:
     _LATENESS.observe(max(0.0, late))
     if late > interval:
         _LATE.inc()
+        log.warning("heartbeat.late", seconds=round(late + interval, 1), renewed=True)

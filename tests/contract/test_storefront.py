@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -110,11 +112,43 @@ async def test_an_address_serves_one_deed_until_its_end_and_no_other_can_be_made
         ("DELETE", ours.link(key, None, 60)),
         ("GET", "/storage/"),
         ("GET", f"/storage/tiptrace-movies/{key}?X-Amz-Signature=x"),
-        ("GET", ours.link(key, None, 60)),  # right, but nothing has been uploaded
+        ("GET", _told_another(ours, key, "later")),
+        ("GET", _told_another(ours, key, "of another object")),
     ]
+    right = ours.link(key, None, 60)
+    assert (await site.http.get(right)).json()["message"] == "There is no such file."  # nothing has been uploaded
+    await site.service.runtime.stores.objects.put(key, b"bytes", "video/mp4")
+    await site.service.runtime.stores.objects.put(f"{key}2", b"of somebody else", "video/mp4")
+    assert (await site.http.get(right)).content == b"bytes"
     for method, path in tried:
         answer = await site.http.request(method, path)
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), (method, path)
+
+
+def _told_another(ours: Storefront, key: str, what: str) -> str:
+    """A link of ours whose signed words were changed, under the signature that they had."""
+    start, _, name = ours.link(key, None, 60).removeprefix("/storage/").partition("/")
+    words, _, signature = start.rpartition(".")
+    claim = json.loads(base64.urlsafe_b64decode(words + "=" * (-len(words) % 4)))
+    if what == "later":
+        claim[3] += 3600
+    else:
+        claim[1] += "2"
+    forged = base64.urlsafe_b64encode(json.dumps(claim).encode()).decode().rstrip("=")
+    return f"/storage/{forged}.{signature}/{name}"
+
+
+@pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "text/javascript", ""])
+async def test_what_is_no_movie_picture_or_archive_is_never_handed_out_as_what_it_calls_itself(
+    site: Site, kind: str
+) -> None:
+    ours = site.service.runtime.stores.objects.front
+    assert isinstance(ours, Storefront)
+    await site.service.runtime.stores.objects.put("uploads/page", b"<script>alert(1)</script>", kind)
+    answer = await site.http.get(ours.link("uploads/page", None, 60))
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/octet-stream")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in answer.headers["content-security-policy"]
 
 
 async def test_a_movies_links_lead_to_where_the_asker_asked(site: Site) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +114,20 @@ def _answered(port: int, *, as_user: int, source: Address | None = None) -> bool
 async def test_what_lies_in_the_data_folder_is_its_owners_alone(emulator: Emulator) -> None:
     modes = {path.name: path.stat().st_mode & 0o077 for path in emulator.data_dir.iterdir()}
     assert modes["tables.journal"] == modes["endpoint.json"] == modes["objects"] == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take a folder that is another user's")
+def test_root_does_not_work_in_another_users_folder(tmp_path: Path) -> None:
+    """What it wrote there, the owner could not open any more."""
+    os.chown(tmp_path, pwd.getpwnam("nobody").pw_uid, -1)
+    ran = subprocess.run(
+        [sys.executable, "-m", "service.cli", "admin", "doctor", "--data", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "belongs to user" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert list(tmp_path.iterdir()) == []
