@@ -90,10 +90,13 @@ def _chart_data(page: Any, sheet: Sheet, labels: Columns) -> None:
 
 
 def _charts(book: Any, page: Any, sheet: Sheet, labels: Columns) -> None:
+    """One axis has one unit: beside markers in millimetres the rulers, which are told in pixels, are left out."""
     last = len(sheet.frames)
+    unit = sheet.scale.unit
+    charted = [n for n, (label, _) in enumerate(labels) if sheet.unit(label) == unit][:_CHARTED]
     for block, axis in enumerate("xy"):
         chart = book.add_chart({"type": "line"})
-        for n in range(min(len(labels), _CHARTED) if last else 0):
+        for n in charted if last else ():
             column = 1 + block * len(labels) + n
             chart.add_series(
                 {
@@ -104,10 +107,10 @@ def _charts(book: Any, page: Any, sheet: Sheet, labels: Columns) -> None:
             )
         chart.set_title({"name": f"{axis} by frame"})
         chart.set_x_axis({"name": "frame"})
-        chart.set_y_axis({"name": f"{axis} (px or mm, see the column's name)"})
+        chart.set_y_axis({"name": f"{axis} ({unit})"})
         chart.show_blanks_as("gap")
         chart.set_size({"width": 900, "height": 420})
-        if last and labels:  # a chart without a series would make the file unreadable
+        if last and charted:  # a chart without a series would make the file unreadable
             page.insert_chart(block * 22, 0, chart)
 
 

@@ -101,6 +101,18 @@ def test_the_workbook_has_five_sheets_numbers_as_numbers_and_two_charts() -> Non
     assert metadata["title"] == "'=Movie"
 
 
+def test_a_chart_of_the_workbook_has_one_unit() -> None:
+    """Rulers stand in pixels, hundreds of them: on one axis with millimetres the tip would be a flat line."""
+    lines = {
+        len(made): [
+            [series.tx.strRef.f for series in chart.series] for chart in workbook(MOVIE, made)["Charts"]._charts
+        ]
+        for made in (rows(), [point(1, "Apex", 1, 2), point(1, "Leaf", 3, 4)])
+    }
+    assert lines[len(rows())] == [["'Chart Data'!$B$1"], ["'Chart Data'!$E$1"]], "Apex x, Apex y"
+    assert [len(chart) for chart in lines[2]] == [2, 2], "without a scale all are in pixels"
+
+
 def test_an_empty_movie_still_gives_files_that_open() -> None:
     assert read_csv(MOVIE, []) == [["frame_number"]]
     assert workbook(MOVIE, [])["Trackpoints"]["A1"].value == "frame_number"
