@@ -213,11 +213,12 @@ export function traceHint(state) {
   const { size } = state;
   if (isOutOfDate(state)) return 'Markers were moved after the last trace. Trace again, so that the results follow them.';
   if (!size || state.lease.kind !== 'held') return '';
+  const [home] = markersAt(state, trimStart(state)).filter((marker) => rulerMillimetres(marker.label) === null && isOnItsDefault(marker, size));
   if (hasResults(state)) {
+    if (home) return `${home.label} was never placed: these results are of the spot where a new movie carries it. Drag it onto the tip of the plant and trace again.`;
     return state.frame <= trimStart(state) ? 'Does a marker go astray? Go to the frame where it does, move it there, and retrace from that frame.' : '';
   }
-  const home = markersAt(state, trimStart(state)).filter((marker) => rulerMillimetres(marker.label) === null && isOnItsDefault(marker, size));
-  return home.length ? `${home[0].label} is still where a new movie carries it. Drag it onto the tip of the plant first.` : '';
+  return home ? `${home.label} is still where a new movie carries it. Drag it onto the tip of the plant first.` : '';
 }
 
 /** How pixels become millimetres, or what to do about it. @param {State} state @returns {{text: string, tone: 'calm' | 'warn', pxPerMm: number | null}} */

@@ -124,9 +124,11 @@ test('a tip that was never placed is told before the first trace', () => {
 
 test('after a trace the first frame, from where nothing can be retraced, tells how a marker is corrected', () => {
   const held = run(loaded({}), { type: 'lease/held', id: 'L', expiresAt: NOW });
-  const traced = { ...held, frames: { ...held.frames, 1: [{ label: 'Apex', x: 300, y: 300, status: 1 }] } };
+  const tip = [{ label: 'Apex', x: 300, y: 300, status: 1 }];
+  const traced = { ...held, frames: { 0: tip, 1: tip } };
   assert.match(w.traceHint(traced), /Go to the frame where it does, move it there/);
   assert.equal(w.traceHint(run(traced, { type: 'frame/shown', frame: 5 })), '', 'the button is there to be pressed');
+  assert.match(w.traceHint({ ...traced, frames: { 1: traced.frames[1] } }), /^Apex was never placed: these results/);
   const later = { ...traced, metadata: { ...traced.metadata, needs_retracing: 1 } };
   assert.match(w.traceHint(later), /^Markers were moved after the last trace/);
   assert.equal(w.banner(later, NOW), null, 'what comes with the first move of a marker must not move the frame');
