@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
-from pathlib import Path
 
 import structlog
 
@@ -17,6 +15,7 @@ from service.usecases.job_lease import JobLease, claim
 from service.usecases.workplace import Workplace
 from service.worker import heartbeat
 from service.worker.engine import Engine
+from service.worker.job_folder import job_folder
 
 log = structlog.get_logger()
 
@@ -70,8 +69,8 @@ async def _delete(stores: Stores, delivery: Delivery) -> None:
 async def _hold_and_run(stores: Stores, lease: JobLease, engine: Engine, stop: asyncio.Event, preset: str) -> str:
     """Run the job while a task beside it renews the lease; a lost lease cancels the run."""
     outcome = "lost"
-    with tempfile.TemporaryDirectory(prefix="tiptrace-job-") as folder:
-        place = Workplace(engine, Path(folder), stop, preset)
+    with job_folder() as folder:
+        place = Workplace(engine, folder, stop, preset)
         try:
             async with asyncio.TaskGroup() as group:
                 beat = group.create_task(heartbeat.keep(lease, stores.policy.heartbeat_seconds))

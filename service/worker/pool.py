@@ -15,6 +15,7 @@ from service.store.queue import Delivery
 from service.store.stores import Stores
 from service.worker.delivery import handle
 from service.worker.engine import Engine
+from service.worker.job_folder import remove_left_folders
 from service.worker.lanes import Lanes
 from service.worker.protection import Protection
 from service.worker.sweeper import sweep_forever
@@ -46,6 +47,8 @@ class Pool:
 
     async def run(self) -> None:
         """Work until `stop`. Leaves no child process and no job without an owner or an announcement."""
+        if left := await asyncio.to_thread(remove_left_folders):
+            log.info("worker.removed_left_folders", count=left)
         async with AsyncExitStack() as stack:
             for _ in self._slots:
                 engine = Engine(megabytes=self._settings.job_megabytes, seconds=self._settings.job_seconds)
