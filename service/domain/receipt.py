@@ -54,13 +54,34 @@ class Intent:
         """How the movie row remembers an edit: whose key it was, and what was asked."""
         return f"{self.receipt_id}:{self.digest}"
 
-    def made(self, edit_id: str | None) -> bool:
-        """Is the edit that the row remembers this one? Raises KeyReused if its key stood for something else."""
-        if edit_id is None or not edit_id.startswith(self.receipt_id):
-            return False
-        if edit_id != self.edit_id:
-            raise KeyReused
-        return True
+    def made(self, row: Mapping[str, Any]) -> bool:
+        """Is this one of the edits that the row remembers? Raises KeyReused if its key stood for something else."""
+        remembered = [_short(row.get("edit_id") or ""), *row.get("former_edit_ids", ())]
+        mine = _short(self.edit_id)
+        for edit_id in remembered:
+            if edit_id.partition(":")[0] == mine.partition(":")[0]:
+                if edit_id != mine:
+                    raise KeyReused
+                return True
+        return False
+
+
+_REMEMBERED = 8
+_SHORT = 16
+
+
+def _short(edit_id: str) -> str:
+    key, _, asked = edit_id.partition(":")
+    return f"{key[:_SHORT]}:{asked[:_SHORT]}"
+
+
+def former_edit_ids(row: Mapping[str, Any]) -> list[str]:
+    """What the row remembers of edits under keys once another edit follows: the latest eight, by the beginning of each.
+
+    A page may not have got an answer to one, send it again, and go on; its first copy may come last of all.
+    """
+    latest, former = row.get("edit_id") or "", list(row.get("former_edit_ids", ()))
+    return [_short(latest), *former][:_REMEMBERED] if ":" in latest else former
 
 
 @dataclass(frozen=True, slots=True)

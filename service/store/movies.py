@@ -25,6 +25,7 @@ from service.domain.movie import (
     movie_from_row,
 )
 from service.domain.policy import Policy
+from service.domain.receipt import former_edit_ids
 from service.store import conditions as when
 from service.store.expressions import Condition, Update, at_most, equals, keyed
 from service.store.schema import MOVIES
@@ -205,7 +206,13 @@ class Movies:
         `edit_id` names this very edit, so that its maker knows it again after a lost reply.
         """
         update = Update(
-            set={**changed.set, "edit_seq": movie.edit_seq + 1, "edit_id": edit_id, "last_activity_at": now},
+            set={
+                **changed.set,
+                "edit_seq": movie.edit_seq + 1,
+                "edit_id": edit_id,
+                "former_edit_ids": former_edit_ids(movie.row),
+                "last_activity_at": now,
+            },
             add=changed.add,
             remove=changed.remove,
         )

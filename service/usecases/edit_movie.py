@@ -219,7 +219,7 @@ class _Edit:
                 raise
             movie = await self.stores.movies.get(self.movie_id)
             after = check_edit(self.actor, movie, self.course_id)  # who may no longer edit learns nothing
-            if after.row.get("edit_id") != self.intent.edit_id:
+            if not self.intent.made(after.row):
                 raise
             return after
 
@@ -235,7 +235,7 @@ class _Edit:
         for _ in range(_ROUNDS):
             found, read = await self._read(reads)
             movie = check_edit(self.actor, found, self.course_id)
-            if intent and intent.made(movie.row.get("edit_id")):
+            if intent and intent.made(movie.row):
                 return movie
             now = stores.clock.now()
             if not self.lease_id:

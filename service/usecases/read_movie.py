@@ -28,6 +28,7 @@ _INTERNAL = frozenset(
         "movie_data_sha256",
         "upload_receipt_id",
         "edit_id",
+        "former_edit_ids",
         "first_frame_urn",
     }
 )

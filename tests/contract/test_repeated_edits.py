@@ -36,6 +36,25 @@ async def test_an_edit_is_made_once_however_often_it_arrives(lab: Lab, path: str
     assert after["edit_id"] not in late.text
 
 
+async def test_a_first_copy_that_comes_after_later_edits_undoes_none_of_them(lab: Lab) -> None:
+    movie_id, lease_id = await lab.marked_movie()
+    wish = {"movie_id": movie_id, "analysis_lease_id": lease_id}
+    for number in range(1, 10):
+        sent = await lab.post(FPM, lab.people.ada, **wish, request_key=f"edit-{number}", fpm=str(number))
+        assert sent.status_code == 200
+    await lab.post(FPM, lab.people.ada, **wish, fpm="10")
+    before = await lab.row(movie_id)
+    for number in range(2, 10):
+        late = await lab.post(FPM, lab.people.ada, **wish, request_key=f"edit-{number}", fpm=str(number))
+        assert late.status_code == 200
+        assert before["former_edit_ids"][0] not in late.text
+        other = await lab.post(FPM, lab.people.ada, **wish, request_key=f"edit-{number}", fpm="50")
+        assert other.json()["code"] == "request_key_reused"
+    assert await lab.row(movie_id) == before
+    forgotten = await lab.post(FPM, lab.people.ada, **wish, request_key="edit-1", fpm="1")
+    assert (forgotten.status_code, (await lab.row(movie_id))["edit_seq"]) == (200, before["edit_seq"] + 1)
+
+
 async def test_two_arrivals_at_one_instant_make_one_edit(lab: Lab) -> None:
     movie_id, lease_id = await lab.marked_movie()
     before = (await lab.row(movie_id))["edit_seq"]
