@@ -2,7 +2,7 @@
 /** The list of markers beside the frame: choose, move by key or by button, rename, delete, add. */
 import { announce, byId, keyed, make, setAttribute, setText, show } from './dom.js';
 import { ARROWS, PALETTE, nudge, rulerMillimetres } from './geometry.js';
-import { MOST_MARKERS, canEdit, isTracing, isUntouched, markersAt, trimStart } from './state.js';
+import { MOST_MARKERS, canEdit, isByHand, isTracing, isUntouched, markersAt, trimStart } from './state.js';
 import { calibrationWords, savingWord } from './words.js';
 
 const STEP = 1;
@@ -101,7 +101,13 @@ export class MarkerList {
     setText(row.querySelector('.marker-mm'), pxPerMm && !ruler ? `${(marker.x / pxPerMm).toFixed(2)}, ${(marker.y / pxPerMm).toFixed(2)}` : '–');
     setAttribute(row.querySelector('.marker-main'), 'aria-pressed', String(selected));
     show(row.querySelector('.marker-tools'), selected && editable && !renaming);
-    show(row.querySelector('.danger'), !marker.undeletable);
+    // A word of a person's on a later frame outlasts every trace, until the person takes it back.
+    const byHand = isByHand(state, marker);
+    row.classList.toggle('by-hand', byHand);
+    const remove = row.querySelector('.danger');
+    setText(remove, byHand ? 'Leave to the trace' : 'Delete');
+    setAttribute(remove, 'title', byHand ? 'Take your point off this frame; the next trace finds the marker here by itself' : null);
+    show(remove, byHand || !marker.undeletable);
     show(row.querySelector('form'), renaming);
   }
 
@@ -151,8 +157,10 @@ export class MarkerList {
 
   /** @param {string} label */
   #delete(label) {
+    const { state } = this.store;
+    const byHand = markersAt(state, state.frame).some((marker) => marker.label === label && isByHand(state, marker));
     this.store.dispatch({ type: 'marker/deleted', label });
-    announce(`${label} removed from this frame. Undo brings it back.`);
+    announce(byHand ? `${label} is left to the next trace on this frame. Undo brings your point back.` : `${label} removed from this frame. Undo brings it back.`);
     (this.list.querySelector('.marker-main') ?? byId('add-marker')).focus();
   }
 

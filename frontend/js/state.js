@@ -79,6 +79,9 @@ export function markersAt(state, frame) {
 /** Has a trace found anything: a frame beyond the first with a marker that no person placed there? @param {State} state */
 export const hasResults = (state) => beyondFirst(state, (markers) => markers.some(({ placed }) => placed !== 'user'));
 
+/** Did a person place this marker of the frame shown, which a trace could find by itself? @param {State} state @param {Marker} marker */
+export const isByHand = (state, { placed }) => placed === 'user' && state.frame > trimStart(state) && hasResults(state);
+
 /** Is there more than where the markers begin, be it found or placed? @param {State} state */
 export const hasPositions = (state) => beyondFirst(state, (markers) => markers.length > 0);
 
@@ -208,7 +211,7 @@ const CHANGES = {
   'marker/deleted': (state, { label }) =>
     edited(
       { ...state, selected: null },
-      markersAt(state, state.frame).filter((marker) => marker.label !== label || marker.undeletable),
+      markersAt(state, state.frame).filter((marker) => marker.label !== label || (marker.undeletable && !isByHand(state, marker))),
       '',
     ),
   'marker/renamed': (state, { from, to }) =>

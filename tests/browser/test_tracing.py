@@ -151,6 +151,33 @@ async def _css_color(at: Visitor, name: str) -> list[int]:
     return [int(hexadecimal[place : place + 2], 16) for place in (1, 3, 5)]
 
 
+async def test_a_point_placed_by_mistake_is_left_to_the_next_trace(
+    new_traced_movie: Makes, ada: Person, visit: Opens
+) -> None:
+    """A word of a person's outlasts every trace: the page shows whose it is, and takes it back."""
+    at = await visit(ada)
+    await at.analyze(new_traced_movie("Arabidopsis, mistaken"))
+    await at.editable()
+    await _go(at, 20)
+    right = await at.position("Apex")
+    row = at.page.locator("#marker-list li", has_text="Apex")
+    await expect(row).not_to_have_class(re.compile("by-hand"))
+    for _ in range(6):
+        await at.page.locator(".marker-main", has_text="Apex").press("Shift+ArrowLeft")
+    await at.saved()
+    await expect(row).to_have_class(re.compile("by-hand"))
+    await at.shoot("analyze-by-hand")
+    await row.get_by_role("button", name="Leave to the trace").click()
+    await expect(row).to_have_count(0)
+    await at.saved()
+    await at.page.get_by_role("button", name="Trace again").click()
+    await expect(at.page.locator("#tracing")).to_be_visible()
+    await expect(at.page.locator("#have-results")).to_be_visible(timeout=60_000)
+    await _go(at, 20)
+    assert await at.position("Apex") == pytest.approx(right, abs=2)
+    await expect(row).not_to_have_class(re.compile("by-hand"))
+
+
 async def test_a_hand_that_rests_in_a_drag_puts_the_marker_where_it_lets_go(
     new_traced_movie: Makes, ada: Person, visit: Opens
 ) -> None:

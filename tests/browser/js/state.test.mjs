@@ -69,6 +69,19 @@ test('a marker moved by a person counts as seen again', () => {
   assert.deepEqual([at(state, 'Apex').status, at(state, 'Apex').err, at(state, 'Apex').placed], [1, 0, 'user']);
 });
 
+test('a point placed by hand on a traced frame can be left to the next trace, whatever marker it is', () => {
+  const traced = marker('Apex', 9, 9, { placed: 'trace', undeletable: true });
+  const state = run(editing(METADATA, { 0: [marker('Apex', 5, 5, { undeletable: true })], 1: [traced], 2: [traced] }),
+    { type: 'frame/shown', frame: 2 });
+  assert.equal(s.isByHand(state, at(state, 'Apex')), false);
+  assert.ok(at(run(state, { type: 'marker/deleted', label: 'Apex' }), 'Apex'), 'what a trace found stays');
+  const placed = run(state, { type: 'marker/moved', label: 'Apex', x: 20, y: 20 });
+  assert.equal(s.isByHand(placed, at(placed, 'Apex')), true);
+  assert.equal(at(run(placed, { type: 'marker/deleted', label: 'Apex' }), 'Apex'), undefined);
+  const first = run(placed, { type: 'frame/shown', frame: 0 }, { type: 'marker/moved', label: 'Apex', x: 6, y: 6 });
+  assert.equal(s.isByHand(first, at(first, 'Apex')), false, 'from there the trace begins');
+});
+
 test('an undeletable marker stays, and no label is used twice', () => {
   let state = editing(METADATA, { 0: [marker('Apex', 1, 1, { undeletable: true })] });
   state = run(state, { type: 'marker/deleted', label: 'Apex' }, { type: 'marker/added', label: 'Apex', x: 5, y: 5 });
