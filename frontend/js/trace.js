@@ -53,8 +53,9 @@ export class TracePanel {
     byId('retrace').classList.toggle('primary', later);
     byId('trace').classList.toggle('primary', !later);
     setText(byId('trace-hint'), tracing ? '' : traceHint(state));
-    byId('trace-hint').classList.toggle('later', traced && !isOutOfDate(state));
-    setAttribute(byId('trace-hint'), 'data-tone', isOutOfDate(state) ? 'warn' : null);
+    const outOfDate = isOutOfDate(state);
+    byId('trace-hint').classList.toggle('later', traced && !outOfDate);
+    setAttribute(byId('trace-hint'), 'data-tone', outOfDate ? 'warn' : null);
     show(byId('tracing'), tracing);
     if (tracing) {
       setText(byId('trace-sentence'), tracingSentence(state, now()));

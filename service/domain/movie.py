@@ -213,14 +213,17 @@ def hide(earlier: tuple[Hidden, ...], new: Hidden) -> tuple[Hidden, ...]:
     return (*left, new)
 
 
-def left_of(points: list[dict[str, Any]], item: Mapping[str, Any], spans: tuple[Hidden, ...]) -> list[dict[str, Any]]:
-    """Those of a stored frame's points that none of these spans hides; the frames of a span's own job are its own."""
+def hiding(item: Mapping[str, Any], spans: tuple[Hidden, ...]) -> tuple[Hidden, ...]:
+    """Those of the spans that hide something of this stored frame, in their order.
+
+    A frame of a span's own job is hidden by later spans only; what a person wrote, by those that were made after it.
+    """
+    if not spans:
+        return ()
     number, job_id, edit_seq = int(item["frame_number"]), item.get("job_id"), int(item.get("edit_seq") or 0)
     own = [place for place, span in enumerate(spans) if span.job_id == job_id]
-    for span in spans[own[-1] + 1 if own else 0 :]:
-        if span.first <= number <= span.last and edit_seq <= span.edit_seq:
-            points = [p for p in points if p.get("placed") == "user"] if span.keep_placed else []
-    return points
+    later = spans[own[-1] + 1 if own else 0 :]
+    return tuple(span for span in later if span.first <= number <= span.last and edit_seq <= span.edit_seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +275,10 @@ def frame_shows(
     Inside a hidden span only the hiding job's own frames, edits made after it began, and (if it keeps them) points
     that a person placed are shown.
     """
-    return left_of(turned_points(movie, item, labels), item, movie.hidden)
+    points = turned_points(movie, item, labels)
+    for span in hiding(item, movie.hidden):
+        points = [p for p in points if p.get("placed") == "user"] if span.keep_placed else []
+    return points
 
 
 def is_legacy_frame(movie: Movie, item: Mapping[str, Any]) -> bool:

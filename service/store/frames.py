@@ -7,7 +7,7 @@ from typing import Any
 
 from service.domain.lease import Fence
 from service.domain.markers import MARKER_MAP, MarkerMap
-from service.domain.movie import Hidden
+from service.domain.movie import Hidden, hiding
 from service.store.conditions import frame_is_hidden_by, holds_fence
 from service.store.expressions import Condition, Update, between, equals, keyed
 from service.store.schema import FRAMES, MOVIES
@@ -120,7 +120,7 @@ class Frames:
         }
         return Put(FRAMES, item if time is None else {**item, "time": time})
 
-    async def clean(self, fence: Fence, spans: Sequence[Hidden], now: int) -> int:
+    async def clean(self, fence: Fence, spans: tuple[Hidden, ...], now: int) -> int:
         """Delete what hidden spans hide, behind the fence. Points that a person placed stay if the span keeps them.
 
         In their order, since what one keeps counts as kept from then on. Each frame is deleted only while it is still
@@ -128,13 +128,12 @@ class Frames:
         TransactionRefused at position 0, when the job is no longer this worker's.
         """
         cleaned = 0
-        for place, span in enumerate(spans):
-            own = {later.job_id for later in spans[place:]}
-            writes: list[Write] = []
-            async for item in self.span(fence.movie_id, span.first, span.last, consistent=True):
-                if item.get("job_id") in own or int(item.get("edit_seq") or 0) > span.edit_seq:
-                    continue
-                writes.append(_cleared(fence.movie_id, item, span))
+        for span in spans:
+            writes: list[Write] = [
+                _cleared(fence.movie_id, item, span)
+                async for item in self.span(fence.movie_id, span.first, span.last, consistent=True)
+                if span in hiding(item, spans)
+            ]
             for start in range(0, len(writes), CHUNK_FRAMES):
                 check = Check(MOVIES, {"movie_id": fence.movie_id}, holds_fence(fence, now))
                 await self._clean_batch([check, *writes[start : start + CHUNK_FRAMES]])

@@ -85,16 +85,19 @@ async def _end(
 ) -> None:
     await commit_end(stores, failed_writes(stores, movie, job, failure, now, condition))
     count_end(job, failure)
-    names = {"movie_id": movie.movie_id, "job_id": job.job_id, "request_key": await _request_key(stores, job)}
-    log.warning("job.ended", **names, outcome="failed", code=failure.code)
+    log.warning("job.ended", **await _names(stores, movie, job), outcome="failed", code=failure.code)
 
 
-async def _request_key(stores: Stores, job: TracingLease) -> str | None:
-    """By which the job's request can be found in the log; None if that cannot be read just now."""
+async def _names(stores: Stores, movie: Movie, job: TracingLease) -> dict[str, str | None]:
+    """By which the job and its request are found in the log; the request's is None if it cannot be read just now."""
+    receipt = None
     with suppress(Unavailable):
         receipt = await stores.receipts.get(job.receipt_id)
-        return receipt.request_key if receipt else None
-    return None
+    return {
+        "movie_id": movie.movie_id,
+        "job_id": job.job_id,
+        "request_key": receipt.request_key if receipt else None,
+    }
 
 
 async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> None:
@@ -102,8 +105,7 @@ async def _resume(stores: Stores, movie: Movie, job: TracingLease, now: int) -> 
         movie.movie_id, job, now, when.job_is_stale(job, now), failures=job.failures + 1
     )
     await stores.database.write(write)
-    names = {"movie_id": movie.movie_id, "job_id": job.job_id, "request_key": await _request_key(stores, job)}
-    log.warning("job.resumed", **names, attempt=job.attempt + 1)
+    log.warning("job.resumed", **await _names(stores, movie, job), attempt=job.attempt + 1)
     await stores.queue.send(JobMessage(movie.movie_id, job.job_id, job.attempt + 1), job.kind, movie.turn)
 
 

@@ -185,7 +185,7 @@ async def _inspection_admitted(
     job = queued_lease(stores, actor, receipt, "inspect", now)
     happened: EventType = "movie.inspection.started" if again else "movie.upload.completed"
     arrived = start_event(stores, actor, movie, receipt, happened, now, ipaddr=ipaddr)
-    started = stores.movies.start_write(movie, job, now, when.inspection_may_start(now), movie.hidden)
+    started = stores.movies.start_write(movie, job, now, when.inspection_may_start(now), ())
     try:
         await stores.transact([started, noted, arrived])
     except TransactionRefused:

@@ -426,17 +426,6 @@ async def test_points_that_a_person_placed_on_later_frames_stay_as_anchors_if_as
             assert (apex["x"], apex["placed"]) == (120.0, "trace")
 
 
-async def test_an_edit_in_a_span_that_a_failed_trace_hid_is_shown(lab: Lab, owner: Actor) -> None:
-    movie_id = await lab.ready_movie(owner)
-    await lab.submit(owner, movie_id)
-    await cancel(lab.stores, owner, movie_id)
-    page = (await acquire(lab.stores, owner, movie_id)).lease
-    assert page
-    await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, page.lease_id, 7, POINTS)
-    shown = await read_movie.frames(lab.stores, await lab.movie(movie_id), 1, 29)
-    assert list(shown) == ["7"]
-
-
 async def _placed(lab: Lab, owner: Actor, movie_id: str, *numbers: int) -> str:
     """Points put on these frames by a page that goes on editing; its lease."""
     page = (await acquire(lab.stores, owner, movie_id)).lease
@@ -444,6 +433,15 @@ async def _placed(lab: Lab, owner: Actor, movie_id: str, *numbers: int) -> str:
     for number in numbers:
         await edit_movie.put_frame_trackpoints(lab.stores, owner, movie_id, page.lease_id, number, POINTS)
     return page.lease_id
+
+
+async def test_an_edit_in_a_span_that_a_failed_trace_hid_is_shown(lab: Lab, owner: Actor) -> None:
+    movie_id = await lab.ready_movie(owner)
+    await lab.submit(owner, movie_id)
+    await cancel(lab.stores, owner, movie_id)
+    await _placed(lab, owner, movie_id, 7)
+    shown = await read_movie.frames(lab.stores, await lab.movie(movie_id), 1, 29)
+    assert list(shown) == ["7"]
 
 
 async def _shown(lab: Lab, movie_id: str) -> list[int]:
