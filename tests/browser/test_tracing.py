@@ -167,6 +167,10 @@ async def test_a_point_placed_by_mistake_is_left_to_the_next_trace(
     await at.saved()
     await expect(row).to_have_class(re.compile("by-hand"))
     await at.shoot("analyze-by-hand")
+    leave, card = await row.locator(".danger").bounding_box(), await at.page.locator("#markers").bounding_box()
+    assert leave
+    assert card
+    assert leave["x"] + leave["width"] <= card["x"] + card["width"], "its words are longer than those of Delete"
     await row.get_by_role("button", name="Leave to the trace").click()
     await expect(row).to_have_count(0)
     await at.saved()
